@@ -1,0 +1,8 @@
+"""Lets ``python -m mcettr`` be the command line."""
+
+import sys
+
+from mcettr.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

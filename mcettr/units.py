@@ -1,0 +1,353 @@
+"""Unit strings: the one place where "5 min" becomes 300.0 and back.
+
+Arithmetic is exact (fractions) until the last step, so a value is the float64 nearest to what was typed: "1.1 ms"
+is 0.0011 to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal
+
+from mcettr.errors import ScenarioError
+
+Scope = Literal["job", "node", "gpu", "domain"]
+Dimension = Literal["number", "percentage", "duration", "exposure", "rate", "size", "bandwidth"]
+
+_DAY, _YEAR_DAYS = 86_400, Fraction(1461, 4)
+_TIME_S: dict[str, Fraction] = {
+    name: Fraction(seconds)
+    for names, seconds in (
+        ("ms millisecond milliseconds", Fraction(1, 1000)),
+        ("s sec secs second seconds", Fraction(1)),
+        ("min mins minute minutes", Fraction(60)),
+        ("h hr hrs hour hours", Fraction(3600)),
+        ("d day days", Fraction(_DAY)),
+        ("w week weeks", Fraction(7 * _DAY)),
+        ("year years", _YEAR_DAYS * _DAY),
+    )
+    for name in names.split()
+}
+_SIZE_BYTES: dict[str, Fraction] = {
+    "B": Fraction(1),
+    "KB": Fraction(1000),
+    **{f"{prefix}B": Fraction(1000 ** (i + 1)) for i, prefix in enumerate("kMGTPE")},
+    **{f"{prefix}iB": Fraction(1024 ** (i + 1)) for i, prefix in enumerate("KMGTPE")},
+}
+_SCOPES: dict[str, Scope] = {"job": "job", "node": "node", "gpu": "gpu", "domain": "domain"}
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_QUANTITY = re.compile(rf"({_NUMBER})\s*(.*)", re.DOTALL)
+_SCOPED = re.compile(r"(?:(job|node|gpu|domain)s?\s*-\s*)?([a-z]+)", re.IGNORECASE)
+_RATE = re.compile(rf"(?:/|per\b)\s*({_NUMBER})?\s*(.*)", re.DOTALL)
+_BANDWIDTH = re.compile(r"([A-Za-z]+)\s*/\s*(?:s|sec|second)")
+_LARGEST_EXPONENT = 300
+LARGEST_NUMBER = 1e300
+"""Numbers beyond this are refused: what is computed from them would overflow."""
+
+_EXAMPLES: dict[str, tuple[str, str]] = {
+    "number": ("a number", "3"),
+    "percentage": ("a percentage", "10 %"),
+    "duration": ("a duration", "5 min"),
+    "exposure": ("an exposure", "110592 node-days"),
+    "rate": ("a rate", "6.5 / 1000 node-days"),
+    "size": ("a size", "1.6 TB"),
+    "bandwidth": ("a bandwidth", "100 GB/s"),
+}
+
+
+class UnitError(ScenarioError, ValueError):
+    """A value cannot be read; the text says what was expected, what was found, and what to write."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number with its unit, exactly as typed.
+
+    Parameters
+    ----------
+    number : Fraction
+        The number in front of the unit.
+    factor : Fraction
+        What one of the unit is in SI (seconds, 1 / second, bytes, or 1).
+    dimension : str
+        What kind of thing it is.
+    scope : {"job", "node", "gpu", "domain"}
+        Per what, for rates and exposures; "job" otherwise.
+    unit : str
+        The unit as text, such as "min" or "1 / 1000 node-days"; "1" for a bare number.
+    """
+
+    number: Fraction
+    factor: Fraction
+    dimension: Dimension
+    scope: Scope = "job"
+    unit: str = "1"
+
+    @property
+    def si(self) -> Fraction:
+        """The value in SI units, exact."""
+        return self.number * self.factor
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Events a second, per job, node, GPU or domain.
+
+    Parameters
+    ----------
+    per_s : float
+        Events a second of one `unit`.
+    unit : {"job", "node", "gpu", "domain"}
+        What one of fails at that rate.
+    """
+
+    per_s: float
+    unit: Scope
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """Time multiplied by how many were exposed.
+
+    Parameters
+    ----------
+    duration_s : float
+        Seconds, summed over all of `unit`.
+    unit : {"job", "node", "gpu", "domain"}
+        What was exposed; "job" for plain time.
+    """
+
+    duration_s: float
+    unit: Scope
+
+
+def split_number(text: str) -> tuple[str, str]:
+    """Return the number in front and the unit behind it, both as text.
+
+    >>> split_number("1 / 1000 node-days")
+    ('1', '/ 1000 node-days')
+    """
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None:
+        raise UnitError(f"expected a number with a unit, found {text!r}; write it like '5 min'")
+    return match[1], match[2]
+
+
+def read_quantity(text: str) -> Quantity:
+    """Return the quantity that a unit string stands for, of whatever dimension.
+
+    >>> read_quantity("10 min").dimension, float(read_quantity("10 min").si)
+    ('duration', 600.0)
+    """
+    number_text, unit = split_number(text)
+    number = _exact(number_text)
+    for read in (_read_plain, _read_scoped, _read_rate, _read_size):
+        quantity = read(number, unit)
+        if quantity is not None:
+            return quantity
+    raise UnitError(f"expected a unit, found {unit!r} in {text!r}; {_unit_advice(unit)}")
+
+
+def _exact(number_text: str) -> Fraction:
+    decimal = Decimal(number_text)
+    if decimal and abs(decimal.adjusted()) > _LARGEST_EXPONENT:
+        raise UnitError(f"expected a number that a computer can hold, found {number_text}; write it in another unit")
+    return Fraction(decimal) if decimal else Fraction(0)
+
+
+def _read_plain(number: Fraction, unit: str) -> Quantity | None:
+    if unit == "":
+        return Quantity(number, Fraction(1), "number")
+    if unit == "%":
+        return Quantity(number, Fraction(1, 100), "percentage", unit="%")
+    return None
+
+
+def _read_scoped(number: Fraction, unit: str) -> Quantity | None:
+    parts = _scope_and_time(unit)
+    if parts is None:
+        return None
+    scope, factor = parts
+    dimension: Dimension = "duration" if scope is None else "exposure"
+    return Quantity(number, factor, dimension, scope or "job", unit)
+
+
+def _read_rate(number: Fraction, unit: str) -> Quantity | None:
+    match = _RATE.fullmatch(unit)
+    parts = _scope_and_time(match[2]) if match is not None else None
+    if match is None or parts is None:
+        return None
+    scope, factor = parts
+    count = _exact(match[1]) if match[1] else Fraction(1)
+    if count <= 0:
+        raise UnitError(f"expected more than 0 below the line, found {match[1]}; write it like '/ 1000 node-days'")
+    below = f"{match[1]} {match[2]}" if match[1] else match[2]
+    return Quantity(number, 1 / (count * factor), "rate", scope or "job", f"1 / {below}")
+
+
+def _scope_and_time(unit: str) -> tuple[Scope | None, Fraction] | None:
+    match = _SCOPED.fullmatch(unit)
+    if match is None or match[2].lower() not in _TIME_S:
+        return None
+    return _SCOPES[match[1].lower()] if match[1] else None, _TIME_S[match[2].lower()]
+
+
+def _read_size(number: Fraction, unit: str) -> Quantity | None:
+    if unit in _SIZE_BYTES:
+        return Quantity(number, _SIZE_BYTES[unit], "size", unit=unit)
+    match = _BANDWIDTH.fullmatch(unit)
+    if match is not None and match[1] in _SIZE_BYTES:
+        return Quantity(number, _SIZE_BYTES[match[1]], "bandwidth", unit=f"{match[1]}/s")
+    return None
+
+
+def _unit_advice(unit: str) -> str:
+    if unit in ("m", "M"):
+        return "'m' could be minutes, metres or months: write 'min'"
+    if re.fullmatch(r"[kKMGTP]i?b(?:it)?(?:ps|\s*/\s*s)?|[KMGT]bps", unit):
+        return "sizes are in bytes: write 'GB' or 'GB/s' (8 bits are one byte)"
+    return "known are ms, s, min, h, d, weeks; node-days, gpu-hours; / 1000 node-days; GB, GiB, GB/s; %"
+
+
+def _quantity(value: object, dimension: Dimension, *also: Dimension) -> Quantity:
+    """Return `value` as a non-negative quantity of one of the named dimensions, or say what it is instead."""
+    noun, example = _EXAMPLES[dimension]
+    expected = f"expected {noun} such as '{example}'"
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise UnitError(f"{expected}, found {_shown(value)}; write it like '{example}'")
+    if isinstance(value, (int, float)) and not abs(value) <= LARGEST_NUMBER:
+        raise UnitError(f"{expected}, found {value}, which is not a finite number; write it like '{example}'")
+    text = value if isinstance(value, str) else repr(value)
+    try:
+        quantity = read_quantity(text)
+    except UnitError as error:
+        raise UnitError(f"{expected}, found {text!r}; {_advice_of(error, example)}") from None
+    wanted = (dimension, *also)
+    if quantity.dimension not in wanted:
+        if quantity.dimension == "number":
+            raise UnitError(f"{expected}, found {text} without a unit; {_with_units(text, wanted)}")
+        raise UnitError(f"{expected}, found {text!r}, {_EXAMPLES[quantity.dimension][0]}; write it like '{example}'")
+    if quantity.number < 0:
+        raise UnitError(f"{expected}, found {text!r}, which is negative; write a value of at least 0")
+    return quantity
+
+
+def _with_units(text: str, wanted: tuple[Dimension, ...]) -> str:
+    """Return advice on the unit of a bare number; an amount of work is long, other durations may be short."""
+    if wanted == ("duration",):
+        return f"write '{text} s' or '{text} min'"
+    unit = "d" if "duration" in wanted[:1] else read_quantity(_EXAMPLES[wanted[0]][1]).unit.removeprefix("1 ")
+    return f"write '{text} {unit}' or another unit"
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value is None else f"{value!r} ({type(value).__name__})"
+
+
+def _advice_of(error: UnitError, example: str) -> str:
+    advice = str(error).rsplit("; ", 1)[-1]
+    return advice if "write" in advice or "known" in advice else f"write it like '{example}'"
+
+
+def parse_duration_s(value: object) -> float:
+    """Return a duration in seconds; inf for "never".
+
+    >>> parse_duration_s("1.5 h"), parse_duration_s("never")
+    (5400.0, inf)
+    """
+    if isinstance(value, str) and value.strip().lower() == "never":
+        return math.inf
+    return float(_quantity(value, "duration").si)
+
+
+def parse_rate(value: object) -> Rate:
+    """Return a rate such as "6.5 / 1000 node-days".
+
+    >>> parse_rate("0.2 / job-day").unit, round(1 / parse_rate("1 / 10 days").per_s)
+    ('job', 864000)
+    """
+    quantity = _quantity(value, "rate")
+    return Rate(float(quantity.si), quantity.scope)
+
+
+def parse_exposure(value: object) -> Exposure:
+    """Return an exposure such as "110592 node-days"; plain time is the job's own.
+
+    >>> parse_exposure("2 gpu-hours")
+    Exposure(duration_s=7200.0, unit='gpu')
+    """
+    quantity = _quantity(value, "exposure", "duration")
+    return Exposure(float(quantity.si), quantity.scope)
+
+
+def parse_work(value: object) -> Exposure:
+    """Return an amount of training, as time at full speed ("job") or as GPU time ("gpu").
+
+    >>> parse_work("30 d"), parse_work("1e3 gpu-hours").unit
+    (Exposure(duration_s=2592000.0, unit='job'), 'gpu')
+    """
+    quantity = _quantity(value, "duration", "exposure")
+    if quantity.dimension == "exposure" and quantity.scope != "gpu":
+        raise UnitError(f"expected time or GPU time, found {value!r}; write it like '30 d' or '8.8e6 gpu-hours'")
+    return Exposure(float(quantity.si), quantity.scope)
+
+
+def parse_fraction(value: object) -> float:
+    """Return a share between 0 and 1, from a number or a percentage.
+
+    >>> parse_fraction("10 %"), parse_fraction(0.25)
+    (0.1, 0.25)
+    """
+    quantity = _quantity(value, "percentage", "number")
+    if quantity.si > 1:
+        raise UnitError(f"expected a share from 0 to 1 (or 0 % to 100 %), found {value}; write it like '10 %'")
+    return float(quantity.si)
+
+
+def parse_size_bytes(value: object) -> float:
+    """Return a size in bytes.
+
+    >>> parse_size_bytes("1.5 GiB")
+    1610612736.0
+    """
+    return float(_quantity(value, "size").si)
+
+
+def parse_bandwidth_bytes_per_s(value: object) -> float:
+    """Return a bandwidth in bytes a second.
+
+    >>> parse_bandwidth_bytes_per_s("100 GB/s")
+    100000000000.0
+    """
+    return float(_quantity(value, "bandwidth").si)
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration for people, to about three significant digits.
+
+    >>> [format_duration(s) for s in (0.0, 14.8, 103_680.0, 1.33e10, math.inf)]
+    ['0 s', '14.8 s', '28.8 h', '421 years', 'never']
+    """
+    if math.isinf(seconds):
+        return "never"
+    if seconds == 0:
+        return "0 s"
+    magnitude = abs(seconds)
+    for limit_s, unit, unit_s in (
+        (1.0, "ms", 1e-3),
+        (120.0, "s", 1.0),
+        (7_200.0, "min", 60.0),
+        (4.0 * _DAY, "h", 3600.0),
+        (730.0 * _DAY, "d", float(_DAY)),
+    ):
+        if magnitude < limit_s:
+            return f"{_digits(seconds / unit_s)} {unit}"
+    return f"{_digits(seconds / float(_YEAR_DAYS * _DAY))} years"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}" if 100 <= abs(value) < 1e6 else f"{value:.3g}"
