@@ -1,0 +1,242 @@
+"""Closed forms for a whole job: exact where the core model applies, refused with the reason where it does not.
+
+The core model: failures at known constant rates, known restart laws, a save every interval. `at_mean_rates` turns a
+job outside it into the nearest one inside, for starting values and for explanations that say so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mcettr.errors import AnalyticError
+from mcettr.model import renewal
+from mcettr.model.core import (
+    Core,
+    as_array,
+    at_mean_rates,
+    core_model_reason,
+    core_numbers,
+    downtimes_s,
+    expected_downtime_s,
+    failure_rate_per_s,
+    mttf_s,
+)
+from mcettr.model.distributions import Distribution, Number, mean
+from mcettr.model.params import Params
+
+__all__ = [
+    "at_mean_rates",
+    "best_interval_s",
+    "ceiling",
+    "core_model_reason",
+    "daly_interval_s",
+    "ettr",
+    "ettr_long_run",
+    "ettr_of_job",
+    "expected_completion_s",
+    "expected_downtime_s",
+    "expected_events",
+    "explain",
+    "failure_rate_per_s",
+    "hpca25_ettr",
+    "mean_restart_s",
+    "mttf_s",
+    "with_interval",
+    "young_interval_s",
+]
+
+
+def best_interval_s(params: Params) -> Number:
+    """Return the checkpoint interval with the best long-run ETTR, exactly (see `renewal.optimal_interval_s`).
+
+    Never below the work computed while a background write goes on (no stretched schedule), nor above the whole
+    work. Without failures it is the whole work (inf for an open-ended job). It is 0 where saves cost nothing at all.
+
+    Returns
+    -------
+    float or ndarray
+        Seconds of useful work.
+
+    >>> from mcettr.model.params import Cause, Checkpoint, Params
+    >>> job = Params(8.0, 1.8e6, 1e9, Checkpoint(1.0, 300.0, 300.0), (Cause("node", 1 / 21600),))
+    >>> round(float(best_interval_s(job)))
+    3403
+    """
+    core = core_numbers(params)
+    return np.minimum(np.maximum(renewal.optimal_interval_s(core.rate, core.blocked), core.lag), core.work)[()]
+
+
+def with_interval(params: Params, interval_s: Number) -> Params:
+    """Return the same job with another checkpoint interval, in seconds of useful work."""
+    return replace(params, checkpoint=replace(params.checkpoint, interval_s=interval_s))
+
+
+def young_interval_s(params: Params) -> Number:
+    """Return Young's (1974) interval, sqrt(2 C M), with the blocked time of a save for C."""
+    core = core_numbers(params)
+    return renewal.young_interval_s(core.rate, core.blocked)
+
+
+def daly_interval_s(params: Params) -> Number:
+    """Return Daly's (2006) higher-order interval, with the blocked time of a save for his dump time."""
+    core = core_numbers(params)
+    return renewal.daly_interval_s(core.rate, core.blocked)
+
+
+def hpca25_ettr(params: Params) -> Number:
+    """Return the first-order ETTR of the HPCA'25 paper, its u0 being all that a failure costs besides rework."""
+    core = core_numbers(params)
+    u0 = mean_restart_s(params) + core.downtime
+    return renewal.hpca25_ettr(core.rate, core.interval, core.blocked, u0)
+
+
+def mean_restart_s(params: Params) -> Number:
+    """Return the mean of startup and restore together, in seconds."""
+    return as_array(sum((mean(law) for _, law in params.recovery.startup), start=mean(params.recovery.restore)))
+
+
+def ettr_long_run(params: Params) -> Number:
+    """Return the exact ETTR of the job if it never ended: no first start, no last interval.
+
+    >>> from mcettr.model.params import Cause, Checkpoint, Params
+    >>> job = Params(8.0, 1e6, 1e9, Checkpoint(3600.0, 0.0, 0.0), (Cause("node", 1 / 3600),))
+    >>> round(float(ettr_long_run(job)), 4)
+    0.582
+    """
+    core = core_numbers(params)
+    return renewal.long_run_ettr(
+        core.rate,
+        core.interval,
+        stall_s=core.stall,
+        write_time_s=core.write_time,
+        slowdown=core.slowdown,
+        restart_s=core.startup + core.restore,
+        downtime_s=core.downtime,
+    )
+
+
+def expected_completion_s(params: Params) -> Number:
+    """Return the exact mean time from submission until the work is durable, had the job no horizon (inf: never).
+
+    >>> from mcettr.model.params import Cause, Checkpoint, Params
+    >>> job = Params(8.0, 1.8e6, 1e9, Checkpoint(3403.0, 300.0, 300.0), (Cause("node", 1 / 21600),))
+    >>> round(float(expected_completion_s(job)) / 3600, 1)
+    593.5
+    """
+    core = core_numbers(params)
+    if np.any(core.stretched):
+        raise AnalyticError("no closed form for the completion time: a background write outlasts the interval")
+    return _completion_s(core)
+
+
+def ettr_of_job(params: Params) -> Number:
+    """Return the exact fleet ETTR of the finite job without a horizon: work over mean completion time."""
+    return as_array(params.work_s / expected_completion_s(params))
+
+
+def ettr(params: Params) -> Number:
+    """Return `ettr_of_job` where the work is given and the horizon leaves it time, else `ettr_long_run`.
+
+    The horizon leaves time where it is the implicit one, or seven standard deviations beyond the mean completion time
+    (bounded from above, as if every interval were a matter of luck).
+    """
+    core = core_numbers(params)
+    total = _completion_s(core)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        failure_s = (np.divide(1.0, core.rate) + core.downtime) * np.exp(core.rate * (core.startup + core.restore))
+        part_s = total / renewal.n_intervals(core.work, core.interval) + failure_s
+        spread_s = np.where(core.rate > 0, np.sqrt(2.0 * total * part_s), 0.0)
+        in_time = (total + 7.0 * spread_s <= params.horizon_s) | (not params.horizon_given)
+        of_job = np.isfinite(core.work) & ~core.stretched & in_time
+        return np.where(of_job, core.work / total, ettr_long_run(params))[()]
+
+
+def expected_events(params: Params) -> Number:
+    """Return about how many failures a timeline sees until its work or its horizon ends; never refuses.
+
+    Exact without a binding horizon in the core model: failures number rate x mean time at risk (Wald). Finite even
+    for jobs that never finish.
+    """
+    horizon = as_array(params.horizon_s)
+    causes = tuple(
+        replace(c, detection=_capped(c.detection, horizon), diagnosis=_capped(c.diagnosis, horizon))
+        for c in at_mean_rates(params).causes
+    )
+    recovery = replace(params.recovery, queue_wait=_capped(params.recovery.queue_wait, horizon))
+    core = core_numbers(replace(params, causes=causes, recovery=recovery), strict=False)
+    elapsed = np.minimum(_completion_s(core) - core.queue, horizon)
+    return np.maximum(core.rate * elapsed / (1.0 + core.rate * core.downtime), 0.0)[()]
+
+
+def ceiling(params: Params) -> Number:
+    """Return the ETTR that the job could reach in the long run with a free checkpoint at every instant."""
+    core = core_numbers(params)
+    return (np.exp(-core.rate * (core.startup + core.restore)) / (1.0 + core.rate * core.downtime))[()]
+
+
+def explain(params: Params) -> dict[str, Number]:
+    """Return the exact long-run share of each activity in elapsed time; the shares sum to 1.
+
+    All but `productive` are losses; those before `rework` are what the job loses even with a free checkpoint (they
+    sum to 1 - `ceiling`).
+
+    Returns
+    -------
+    dict of str to float or ndarray
+        Keys detection, diagnosis, queue, startup, restore, rework, checkpoint, productive.
+
+    >>> from mcettr.model.params import Cause, Checkpoint, Params
+    >>> job = Params(8.0, 1e6, 1e9, Checkpoint(3600.0, 36.0, 36.0), (Cause("node", 1 / 36000),))
+    >>> {name: round(float(share), 3) for name, share in explain(job).items() if share > 0}
+    {'rework': 0.05, 'checkpoint': 0.009, 'productive': 0.941}
+    """
+    core = core_numbers(params)
+    detection, diagnosis, queue = downtimes_s(params)
+    cycle = 1.0 + core.rate * core.downtime
+    started = np.exp(-core.rate * core.startup)
+    restored = started * np.exp(-core.rate * core.restore)
+    productive = ettr_long_run(params)
+    checkpoint = restored / cycle * _checkpoint_share(core)
+    return {
+        "detection": core.rate * detection / cycle,
+        "diagnosis": core.rate * diagnosis / cycle,
+        "queue": core.rate * queue / cycle,
+        "startup": -np.expm1(-core.rate * core.startup) / cycle,
+        "restore": (started - restored) / cycle,
+        "rework": np.maximum(restored / cycle - checkpoint - productive, 0.0),
+        "checkpoint": checkpoint,
+        "productive": productive,
+    }
+
+
+def _completion_s(core: Core) -> Number:
+    """Return the mean completion time, from a stretched schedule as if it were one of the longer interval."""
+    return core.queue + renewal.completion_s(
+        core.rate,
+        core.work,
+        np.where(core.stretched, np.minimum(core.lag, core.work), core.interval),
+        stall_s=core.stall,
+        write_time_s=core.write_time,
+        slowdown=core.slowdown,
+        startup_s=core.startup,
+        restore_s=core.restore,
+        downtime_s=core.downtime,
+        resumes=core.resumes,
+    )
+
+
+def _checkpoint_share(core: Core) -> Number:
+    """Return the share of training time that saves take: saves begin at ages T, T + L, T + 2 L, ..."""
+    rate, background = core.rate, core.write_time - core.stall
+    span = np.maximum(core.interval, core.lag) + core.blocked
+    slowed = core.slowdown * np.exp(-rate * core.stall) * renewal.exposed_s(rate, background)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        taken = (renewal.exposed_s(rate, core.stall) + slowed) / renewal.exposed_s(rate, span)
+        return np.where(core.blocked > 0, np.where(np.isfinite(span), taken * np.exp(-rate * core.interval), 0.0), 0.0)
+
+
+def _capped(law: Distribution, longest_s: Number) -> Distribution:
+    """Return the fixed law of the mean, at most `longest_s`."""
+    return Distribution("fixed", (np.minimum(mean(law), longest_s),))
