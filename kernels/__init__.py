@@ -1,0 +1,1 @@
+"""The hot code: counter-based uniforms and the compiled event loops."""

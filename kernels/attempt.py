@@ -1,0 +1,109 @@
+"""The draws of one attempt: the recovery that leads to it, and when and why it fails."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import ndtri
+
+from mcettr.kernels import streams
+from mcettr.model.distributions import Distribution, is_fixed, sample
+from mcettr.model.params import Params
+
+
+class Key(NamedTuple):
+    """Whose draws: the seed's two words and the timeline numbers (uint32 lanes)."""
+
+    seed: tuple[Any, Any]
+    timeline: Any
+
+    def uniform(self, purpose: int, count: Any, dtype: Any) -> Any:
+        """Return draw `count` of a purpose for each lane, as `dtype`."""
+        return streams.draw(self.seed, self.timeline, purpose, count, jnp).astype(dtype)
+
+
+def as_dtype(record: Any, dtype: Any) -> Any:
+    """Return the same numbers in another dtype."""
+    return jax.tree.map(lambda leaf: leaf.astype(dtype), record)
+
+
+def total_rate_per_s(params: Params) -> Any:
+    """Return the job's hazard from all causes with a rate."""
+    return sum((cause.rate_per_s for cause in params.causes), jnp.zeros_like(params.n_gpus))
+
+
+def mean_time_s(params: Params) -> Any:
+    """Return the mean at-risk time between failures of causes with a rate (inf without any)."""
+    return 1.0 / total_rate_per_s(params)
+
+
+def cause_row(params: Params, u: Any) -> Any:
+    """Return the row (1 + index of the cause, int32) that the uniform picks in proportion to the rates."""
+    total = total_rate_per_s(params)
+    row = jnp.ones_like(u, jnp.int32)
+    reached = jnp.zeros_like(total)
+    for cause in params.causes[:-1]:
+        reached = reached + cause.rate_per_s
+        row = row + (u * total >= reached).astype(jnp.int32)
+    return row
+
+
+def duration(law: Distribution, key: Any, purpose: int, count: Any, zero: Any) -> Any:
+    """Return durations in seconds, in the shape and dtype of `zero`; a fixed law spends no draw."""
+    if is_fixed(law):
+        return law.values[0] + zero
+    return sample(law, key.uniform(purpose, count, zero.dtype), jnp, ndtri)
+
+
+class Phases(NamedTuple):
+    """The phases of a recovery in seconds, each at its full length; sums and clips are up to the caller."""
+
+    detection: Any
+    diagnosis: Any
+    queue: Any
+    startup: Any
+    restore: Any
+
+    @property
+    def downtime(self) -> Any:
+        """Return the time before the start, in which nothing fails."""
+        return self.detection + self.diagnosis + self.queue
+
+    @property
+    def restart(self) -> Any:
+        """Return the time of start and restore, in which failures strike."""
+        return self.startup + self.restore
+
+
+def phases(params: Params, key: Any, count: Any, row: Any, has_save: Any, dtype: Any) -> Phases:
+    """Return the recovery before attempt `count` (uint32 lanes) from a failure of cause row `row` (int32 lanes).
+
+    Row 0 is the first submission, which has nothing to detect or diagnose. `has_save` (bool lanes) says whether there
+    is a durable save to restore. The key may be None where all laws are fixed.
+    """
+    zero = jnp.zeros(row.shape, dtype)
+
+    def pick(laws: list[Distribution], purpose: int) -> Any:
+        result = zero
+        for index, law in enumerate(laws, start=1):
+            result = jnp.where(row == index, duration(law, key, purpose, count, zero), result)
+        return result
+
+    recovery = params.recovery
+    startup = zero
+    for index, (_, law) in enumerate(recovery.startup):
+        startup = startup + duration(law, key, streams.startup_purpose(index), count, zero)
+    return Phases(
+        detection=pick([cause.detection for cause in params.causes], streams.DETECTION),
+        diagnosis=pick([cause.diagnosis for cause in params.causes], streams.DIAGNOSIS),
+        queue=duration(recovery.queue_wait, key, streams.QUEUE, count, zero),
+        startup=startup,
+        restore=jnp.where(has_save, duration(recovery.restore, key, streams.RESTORE, count, zero), zero),
+    )
+
+
+def unit_exponential(key: Key, count: Any, dtype: Any) -> Any:
+    """Return -log of failure draw `count`: the hazard that brings the failure."""
+    return -jnp.log(key.uniform(streams.FAILURE, count, dtype))

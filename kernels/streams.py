@@ -1,0 +1,68 @@
+"""Where each draw lives: a draw is a pure function of (seed, timeline, purpose, count of that purpose).
+
+Block counter: word 0 holds the purpose (high 8 bits) and the block number (low 24), word 1 the timeline. Draw number
+`count` of a purpose is word ``(count + LEAD) % 2`` of block ``(count + LEAD) // 2``: with LEAD = 1 draw 0, that of
+the first start, stands alone and draws 1 to 4 fill blocks 1 and 2, as the plain loop wants them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mcettr.kernels.threefry import threefry2x32, uniform
+
+STREAM_VERSION = "threefry2x32-13/1"
+LEAD = 1
+MAX_COUNT = 2**25 - 2
+MAX_TIMELINE = 2**32 - 1
+RATE_GROUP = 16
+"""Timelines that share one draw of uncertain rates."""
+
+FAILURE, CAUSE, DETECTION, DIAGNOSIS, QUEUE, RESTORE = range(6)
+_STARTUP, _EVERY, _RATE, _END = 16, 80, 144, 256
+
+
+def startup_purpose(phase: int) -> int:
+    """Return the purpose of the durations of startup phase number `phase`."""
+    return _within(_STARTUP + phase, _EVERY, "startup phases")
+
+
+def every_purpose(cause: int) -> int:
+    """Return the purpose of the event times of cause number `cause` with a law of its own."""
+    return _within(_EVERY + cause, _RATE, "causes")
+
+
+def rate_purpose(cause: int) -> int:
+    """Return the purpose of the uncertain rate of cause number `cause`; its timeline is the group's number."""
+    return _within(_RATE + cause, _END, "causes")
+
+
+def _within(purpose: int, end: int, what: str) -> int:
+    if purpose >= end:
+        raise ValueError(f"too many {what}: the draw layout has room for 64")
+    return purpose
+
+
+def block(key: tuple[Any, Any], timeline: Any, purpose: int, number: Any) -> tuple[Any, Any]:
+    """Return the two words of block `number` (uint32) of a purpose for each timeline (uint32)."""
+    return threefry2x32(key, (number | np.uint32(purpose << 24), timeline))
+
+
+def draw(key: tuple[Any, Any], timeline: Any, purpose: int, count: Any, xp: Any = np) -> Any:
+    """Return uniform number `count` (uint32 array) of a purpose, float32, for each timeline (uint32 array)."""
+    position = count + np.uint32(LEAD)
+    first, second = block(key, timeline, purpose, position >> np.uint32(1))
+    return uniform(xp.where((position & np.uint32(1)) == 0, first, second), xp)
+
+
+def seed_key(seed: int) -> tuple[np.uint32, np.uint32]:
+    """Return the key of a seed between 0 and 2^64 - 1.
+
+    >>> seed_key(2**32 + 5)
+    (np.uint32(5), np.uint32(1))
+    """
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed: expected a whole number from 0 to 2^64 - 1, found {seed}")
+    return np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32)

@@ -1,0 +1,79 @@
+"""Whole simulations: lanes of timelines from submission to their end, in one compiled program."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from mcettr.kernels import generic, plain, pytrees
+from mcettr.kernels.attempt import Key
+from mcettr.kernels.closing import close
+from mcettr.kernels.moments import Batch, summarise
+from mcettr.kernels.state import State, open_accounts
+from mcettr.kernels.training import schedule
+from mcettr.model.params import Params
+
+assert pytrees  # importing it registers the model's records
+
+
+def simulate(
+    params: Params, seed: Any, first_timeline: Any, n_valid: Any, cap: Any, *, n_lanes: int, grouped: bool
+) -> Batch:
+    """Return the statistics of blocks of `n_lanes` timelines, each block with its own parameters.
+
+    Parameters
+    ----------
+    params : Params
+        Leaves float64 of shape (blocks, 1), or (blocks, lanes) for rates that vary by timeline, with laws passed
+        through `tabulate` (a table has its knots in the last dimension).
+    seed : uint32 array of shape (2,)
+        The key of `mcettr.kernels.streams.seed_key`.
+    first_timeline : uint32 array of shape (blocks,)
+        Number of each block's first timeline.
+    n_valid : int32 array of shape (blocks,)
+        How many of a block's timelines count.
+    cap : uint32
+        Attempts after which a timeline is stopped.
+    grouped : bool
+        Whether groups of timelines share draws of uncertain rates.
+    """
+    lane = jnp.arange(n_lanes, dtype=jnp.uint32)
+    key = Key((seed[0], seed[1]), first_timeline[:, None] + lane)
+    valid = jnp.arange(n_lanes)[None, :] < n_valid[:, None]
+    plan = schedule(params.checkpoint, params.work_s, jnp)
+    state = State(
+        attempt=jnp.zeros(valid.shape, jnp.uint32),
+        row=jnp.zeros(valid.shape, jnp.int32),
+        active=valid,
+        accounts=open_accounts(params, valid.shape, jnp.float64, start=True),
+        clocks=generic.first_clocks(params, key),
+    )
+    dtype = jnp.float32 if state.clocks is None else jnp.float64
+
+    def step(state: State) -> State:
+        return generic.step(params, plan, key, state, cap, dtype)
+
+    n_ahead = jnp.uint32(plain.LEG if plain.applies(params) else 1)
+
+    def going(state: State) -> Any:
+        return jnp.any(state.active & (state.attempt + n_ahead <= cap))
+
+    def advance(state: State) -> State:
+        return plain.run_leg(params, plan, key, state, cap) if plain.applies(params) else step(state)
+
+    state = lax.while_loop(going, advance, step(state))
+    return summarise(close(params, plan, key, state), valid, grouped)
+
+
+@cache
+def compiled(n_lanes: int, grouped: bool, options: tuple[tuple[str, Any], ...]) -> Any:
+    """Return `simulate` compiled by JAX for a number of lanes and compiler options; values never recompile it."""
+
+    def run(params: Params, seed: Any, first_timeline: Any, n_valid: Any, cap: Any) -> Batch:
+        return simulate(params, seed, first_timeline, n_valid, cap, n_lanes=n_lanes, grouped=grouped)
+
+    return jax.jit(run, compiler_options=dict(options))
