@@ -1,0 +1,1 @@
+"""The engines, and how their batches become estimates."""

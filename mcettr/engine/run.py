@@ -1,0 +1,270 @@
+"""Runs grids of jobs until each cell has the timelines, or the standard error, asked for."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcettr.engine.cells import Cells, cells_of
+from mcettr.engine.device import resolve
+from mcettr.engine.estimates import Estimates, Gathered, estimates_of, ratios
+from mcettr.engine.jax_engine import N_LANES, Blocks, JaxEngine
+from mcettr.engine.tallies import Array, Scale, Tally, add_batch
+from mcettr.errors import ScenarioError
+from mcettr.kernels.moments import Batch
+from mcettr.kernels.plain import LEG
+from mcettr.kernels.streams import MAX_TIMELINE, RATE_GROUP
+from mcettr.model import analytic
+from mcettr.model.params import Params
+
+Progress = Callable[[float], None]
+
+DEFAULT_PRECISION = 0.001
+_CHUNK_CELLS = 512
+_NEVER_CAP, _CAP_ROOM, _LAST_CAP = 100_000, 1.5, 1_000_000
+_PILOT_FAILURES, _PILOT_MOST, _PILOT_GROUPS = 400, 4_096, 16
+_SAFETY, _MOST_GROWTH, _LEAST_GROWTH = 1.03, 16.0, 1.1
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to simulate, and how.
+
+    With `timelines` every cell gets that many (rounded up to groups of 16 with uncertain rates); otherwise each goes
+    on until the standard error of its ettr is at most `precision` (default 0.001), in whole blocks of 64 timelines,
+    between `min_timelines` and `max_timelines`. By default a single job gets at least 4,096, a cell of a grid a pilot
+    that sees some 400 failures (64 to 4,096 timelines): 8,000 cells of 4,096 would simulate 33 million to no purpose.
+    The first timeline is number `first_timeline`; `engine` is ``jax``, or ``reference`` (slow, readable).
+    """
+
+    timelines: int | None = None
+    precision: float | None = None
+    min_timelines: int | None = None
+    max_timelines: int = 1_048_576
+    seed: int = 0
+    device: str = "auto"
+    first_timeline: int = 0
+    engine: Literal["jax", "reference"] = "jax"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be run."""
+        if self.timelines is not None and self.precision is not None:
+            raise ScenarioError("timelines, precision: expected one of the two, found both; leave one out")
+        if self.timelines is not None and not 1 <= self.timelines <= MAX_TIMELINE - self.first_timeline:
+            raise ScenarioError(f"timelines: expected a whole number from 1 to 4294967295, found {self.timelines}")
+        if self.precision is not None and not 0 < self.precision < 1:
+            raise ScenarioError(f"precision: expected a standard error between 0 and 1, found {self.precision:g}")
+        if self.first_timeline % N_LANES:
+            raise ScenarioError(f"first_timeline: expected a multiple of {N_LANES}, found {self.first_timeline}")
+        if not 0 <= self.seed < 2**64:
+            raise ScenarioError(f"seed: expected a whole number from 0 to 2^64 - 1, found {self.seed}")
+
+
+@dataclass(frozen=True)
+class PairedBlocks:
+    """Sums over blocks of 64 timelines, the same timelines in every cell: (cells, blocks) float64 seconds.
+
+    With uncertain rates they are scaled so that their ratio is the mean over rate draws.
+    """
+
+    productive_s: Array
+    elapsed_s: Array
+
+
+def estimate(
+    params: Params, effort: Effort, deadlines_s: Sequence[float] = (), progress: Progress | None = None
+) -> Estimates:
+    """Return estimates of every cell of `params`, whose array leaves broadcast to the grid.
+
+    Parameters
+    ----------
+    params : Params
+        One job or a grid of them.
+    effort : Effort
+        How much to simulate.
+    deadlines_s : sequence of float
+        Wall-clock times in seconds whose completion shares are wanted.
+    progress : callable, optional
+        Called from this thread with the fraction done, 0 to 1.
+    """
+    cells = cells_of(params)
+    engine = _engine(cells, params, effort)
+    scale = _scale(cells, params, tuple(deadlines_s))
+    weight = np.broadcast_to(np.asarray(analytic.expected_events(params), dtype=np.float64), cells.shape).ravel()
+    order = np.argsort(weight, kind="stable")
+    names = tuple(cause.name for cause in params.causes)
+    result = Gathered(cells.n)
+    for start in range(0, cells.n, _CHUNK_CELLS):
+        chunk = order[start : start + _CHUNK_CELLS]
+        report = _share(progress, start / cells.n, min(start + _CHUNK_CELLS, cells.n) / cells.n)
+        part_scale = Scale(scale.work_s[chunk], scale.horizon_s[chunk], scale.deadlines_s, scale.grouped)
+        tally = Tally.empty(len(chunk), names, len(deadlines_s))
+        _run_chunk(engine, chunk, weight[chunk], tally, part_scale, effort, report)
+        result.put(chunk, estimates_of(tally, names, part_scale))
+    assert result.whole is not None
+    return result.whole
+
+
+def paired_blocks(params: Params, effort: Effort, progress: Progress | None = None) -> PairedBlocks:
+    """Return block sums of productive and elapsed time for `effort.timelines` timelines of every cell."""
+    if effort.timelines is None:
+        raise ScenarioError("timelines: expected a number for paired comparisons, found none")
+    cells = cells_of(params)
+    engine = _engine(cells, params, effort)
+    n_blocks = -(-effort.timelines // N_LANES)
+    productive_s, elapsed_s = np.zeros((cells.n, n_blocks)), np.zeros((cells.n, n_blocks))
+    work = _blocks(np.arange(cells.n), np.zeros(cells.n, np.int64), np.full(cells.n, effort.timelines), effort)
+    for blocks, batch in _in_order(engine, work, progress):
+        column = (blocks.first_timeline - effort.first_timeline) // N_LANES
+        productive_s[blocks.cell, column] = batch.mean_numerator[:, 0] * batch.n_units
+        elapsed_s[blocks.cell, column] = batch.mean_denominator[:, 0] * batch.n_units
+    return PairedBlocks(productive_s, elapsed_s)
+
+
+class _Engine(Protocol):
+    """What runs blocks of timelines."""
+
+    blocks_a_call: int
+    n_workers: int
+
+    def run(self, blocks: Blocks) -> Batch:
+        """Return the statistics of at most `blocks_a_call` blocks."""
+
+
+def _engine(cells: Cells, params: Params, effort: Effort) -> _Engine:
+    if effort.engine == "reference":
+        from mcettr.engine.reference_engine import ReferenceEngine
+
+        return ReferenceEngine(cells, effort.seed, _cap(params))
+    return JaxEngine(cells, effort.seed, resolve(effort.device), _cap(params))
+
+
+def _cap(params: Params) -> int:
+    """Return the event cap: some 100,000 attempts, or enough to reach a horizon the user set, up to 1,000,000."""
+    if not params.horizon_given:
+        return _whole_legs(_NEVER_CAP)
+    expected = float(np.max(np.asarray(analytic.expected_events(params))))
+    return _whole_legs(min(max(_NEVER_CAP, 1_000 + _CAP_ROOM * expected), _LAST_CAP))
+
+
+def _whole_legs(n_attempts: float) -> int:
+    """Return a cap at which the plain loop can stop: one more than a multiple of its legs."""
+    return int(-(-int(n_attempts) // LEG) * LEG + 1)
+
+
+def _scale(cells: Cells, params: Params, deadlines_s: tuple[float, ...]) -> Scale:
+    def flat(leaf: object) -> Array:
+        return np.broadcast_to(np.asarray(leaf, dtype=np.float64), cells.shape).ravel()
+
+    return Scale(flat(params.work_s), flat(params.horizon_s), deadlines_s, cells.rate_shapes is not None)
+
+
+def _run_chunk(
+    engine: _Engine,
+    chunk: NDArray[np.int64],
+    weight: Array,
+    tally: Tally,
+    scale: Scale,
+    effort: Effort,
+    progress: Progress | None,
+) -> None:
+    """Add timelines to the tally until every cell of the chunk has enough."""
+    have = np.zeros(len(chunk), np.int64)
+    want = _first_round(weight, len(chunk), effort, scale.grouped)
+    done_work = 0.0
+    while (want > have).any():
+        cells = np.flatnonzero(want > have)
+        row_of = np.full(int(chunk.max()) + 1, -1)
+        row_of[chunk] = np.arange(len(chunk))
+        target = _predicted(want, tally, have, effort)
+        all_work = max(float(((target - have) * (1.0 + weight)).sum()) + done_work, 1.0)
+        for blocks, batch in _in_order(engine, _blocks(chunk[cells], have[cells], want[cells], effort), None):
+            row = row_of[blocks.cell]
+            add_batch(tally, batch, row, blocks.n_valid, scale)
+            done_work += float((blocks.n_valid * (1.0 + weight[row])).sum())
+            if progress is not None:
+                progress(min(done_work / all_work, 1.0))
+        have = want
+        want = _next_round(tally, have, effort)
+
+
+def _first_round(weight: Array, n_cells: int, effort: Effort, grouped: bool) -> NDArray[np.int64]:
+    """Return the timelines to begin with: all, or a pilot that sees enough failures to judge the error by."""
+    if effort.timelines is not None:
+        unit = RATE_GROUP if grouped else 1
+        return np.full(n_cells, -(-effort.timelines // unit) * unit, np.int64)
+    least = effort.min_timelines
+    if least is None:
+        least = _PILOT_MOST if n_cells == 1 else N_LANES
+    pilot = np.clip(_PILOT_FAILURES / np.maximum(weight, 1e-9), max(least, N_LANES), max(least, _PILOT_MOST))
+    if grouped:
+        pilot = np.maximum(pilot, _PILOT_GROUPS * RATE_GROUP)
+    return np.minimum(_whole_blocks(pilot), effort.max_timelines)
+
+
+def _predicted(want: NDArray[np.int64], tally: Tally, have: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
+    return want if effort.timelines is not None or not have.any() else np.maximum(want, _needed(tally, have, effort))
+
+
+def _next_round(tally: Tally, have: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
+    if effort.timelines is not None:
+        return have
+    return _needed(tally, have, effort)
+
+
+def _needed(tally: Tally, have: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
+    precision = DEFAULT_PRECISION if effort.precision is None else effort.precision
+    error = ratios(tally)[1][:, 0]
+    excess = np.nan_to_num(error / precision, nan=1.0)
+    growth = np.where(excess > 1.0, np.clip(np.square(excess) * _SAFETY, _LEAST_GROWTH, _MOST_GROWTH), 1.0)
+    return np.where(growth > 1.0, np.minimum(_whole_blocks(have * growth), effort.max_timelines), have)
+
+
+def _whole_blocks(n: NDArray[Any]) -> NDArray[np.int64]:
+    return (np.ceil(n / N_LANES) * N_LANES).astype(np.int64)
+
+
+def _blocks(cells: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64], effort: Effort) -> Blocks:
+    """Return blocks that take each cell from timeline `begin` up to `end`, cell by cell."""
+    count = -(-(end - begin) // N_LANES)
+    which = np.repeat(np.arange(len(cells)), count)
+    number = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
+    first = begin[which] + number * N_LANES
+    return Blocks(cells[which], first + effort.first_timeline, np.minimum(end[which] - first, N_LANES))
+
+
+def _in_order(engine: _Engine, work: Blocks, progress: Progress | None) -> Iterator[tuple[Blocks, Batch]]:
+    """Yield the work call by call, in order whatever the number of threads, with few results waiting."""
+    size, total = engine.blocks_a_call, len(work.cell)
+    waiting: deque[tuple[Blocks, Future[Batch]]] = deque()
+    with ThreadPoolExecutor(engine.n_workers) as pool:
+        try:
+            for start in range(0, total, size):
+                at = slice(start, start + size)
+                part = Blocks(work.cell[at], work.first_timeline[at], work.n_valid[at])
+                waiting.append((part, pool.submit(engine.run, part)))
+                if len(waiting) > 2 * engine.n_workers:
+                    yield _pop(waiting)
+                if progress is not None:
+                    progress(start / total)
+            while waiting:
+                yield _pop(waiting)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _pop(waiting: deque[tuple[Blocks, Future[Batch]]]) -> tuple[Blocks, Batch]:
+    blocks, future = waiting.popleft()
+    return blocks, future.result()
+
+
+def _share(progress: Progress | None, start: float, end: float) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda fraction: progress(start + fraction * (end - start))

@@ -1,0 +1,179 @@
+"""Mergeable sums over timelines, for many cells at once: (n, mean, M2), counts and fixed histograms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcettr.kernels.moments import TABLE_ACTIVITIES, WITHIN, Batch, metric_names
+from mcettr.kernels.streams import RATE_GROUP
+from mcettr.model.budget import Outcome
+
+Array = NDArray[np.float64]
+
+RATIO_BINS = 2_000
+TIME_BINS = 4_096
+
+
+@dataclass
+class Tally:
+    """What is known of some cells; leading dimension cells throughout.
+
+    `mean_*` and `m2_*` are those of `mcettr.kernels.moments.Batch` over all units seen; `table_*` the cause x
+    activity seconds, with `table_m2` summed over blocks weighted by their timelines; `done_squares` the sum over
+    independent units of squared counts, for the error of completion shares when timelines share rates. The first bin
+    of the ratio's histogram holds exact zeros; `least` and `most` are the smallest and the largest ratio and completion
+    time (seconds) seen, (cells, 2).
+    """
+
+    n_units: Array
+    mean_numerator: Array
+    mean_denominator: Array
+    m2_numerator: Array
+    m2_denominator: Array
+    m2_cross: Array
+    within_m2: Array
+    n_timelines: NDArray[np.int64]
+    n_blocks: NDArray[np.int64]
+    table_mean: Array
+    table_m2: Array
+    outcomes: NDArray[np.int64]
+    done_by: NDArray[np.int64]
+    done_squares: NDArray[np.int64]
+    ratio_histogram: NDArray[np.int64]
+    time_histogram: NDArray[np.int64]
+    least: Array
+    most: Array
+
+    @classmethod
+    def empty(cls, n_cells: int, causes: tuple[str, ...], n_deadlines: int) -> Tally:
+        """Return the tally of no timelines."""
+        n_metrics = len(metric_names(causes))
+
+        def zeros() -> Array:
+            return np.zeros((n_cells, n_metrics))
+
+        def counts(*shape: int) -> NDArray[np.int64]:
+            return np.zeros((n_cells, *shape), np.int64)
+
+        table = (n_cells, len(causes) + 2, len(TABLE_ACTIVITIES))
+        return cls(
+            np.zeros(n_cells),
+            zeros(),
+            zeros(),
+            zeros(),
+            zeros(),
+            zeros(),
+            np.zeros((n_cells, len(WITHIN))),
+            counts(),
+            counts(),
+            np.zeros(table),
+            np.zeros(table),
+            counts(len(Outcome)),
+            counts(n_deadlines),
+            counts(n_deadlines),
+            counts(1 + RATIO_BINS),
+            counts(TIME_BINS),
+            np.full((n_cells, 2), np.inf),
+            np.full((n_cells, 2), -np.inf),
+        )
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Per cell, what places a timeline in the histograms and against the deadlines (seconds; work may be inf)."""
+
+    work_s: Array
+    horizon_s: Array
+    deadlines_s: tuple[float, ...]
+    grouped: bool
+
+
+def add_batch(tally: Tally, batch: Batch, cell: NDArray[np.int64], n_valid: NDArray[np.int64], scale: Scale) -> None:
+    """Add a batch to the tally, in place; `cell` (blocks,) is sorted and numbers the tally's rows."""
+    starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]])
+    rows = cell[starts]
+    _add_moments(tally, batch, starts, rows)
+    _add_table(tally, batch, starts, rows, n_valid)
+    tally.within_m2[rows] += np.add.reduceat(batch.within_m2, starts)
+    tally.n_timelines[rows] += np.add.reduceat(n_valid, starts)
+    tally.n_blocks[rows] += np.diff(np.r_[starts, len(cell)])
+    valid = np.arange(batch.outcome.shape[1])[None, :] < n_valid[:, None]
+    _count(tally, batch, cell, valid, scale)
+
+
+def _add_moments(tally: Tally, batch: Batch, starts: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+    """Merge by the update of Chan, Golub and LeVeque (1983): first blocks into cells, then with what was known."""
+    n = batch.n_units[:, None]
+    group = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(n)]))
+    new_n = np.add.reduceat(batch.n_units, starts)[:, None]
+    old_n = tally.n_units[rows][:, None]
+    all_n = old_n + new_n
+    off = {}
+    for name in ("numerator", "denominator"):
+        block_mean = getattr(batch, f"mean_{name}")
+        new_mean = np.add.reduceat(n * block_mean, starts) / new_n
+        old_mean = getattr(tally, f"mean_{name}")[rows]
+        off[name] = block_mean - new_mean[group], new_mean - old_mean
+        getattr(tally, f"mean_{name}")[rows] = old_mean + (new_mean - old_mean) * new_n / all_n
+    pairs = {
+        "numerator": ("numerator",) * 2,
+        "denominator": ("denominator",) * 2,
+        "cross": ("numerator", "denominator"),
+    }
+    for name, (left, right) in pairs.items():
+        inside = np.add.reduceat(getattr(batch, f"m2_{name}") + n * off[left][0] * off[right][0], starts)
+        between = off[left][1] * off[right][1] * old_n * new_n / all_n
+        getattr(tally, f"m2_{name}")[rows] += inside + between
+    tally.n_units[rows] = all_n[:, 0]
+
+
+def _add_table(
+    tally: Tally, batch: Batch, starts: NDArray[np.int64], rows: NDArray[np.int64], n_valid: NDArray[np.int64]
+) -> None:
+    n = n_valid[:, None, None].astype(np.float64)
+    group = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(n)]))
+    new_n = np.add.reduceat(n, starts)
+    old_n = tally.n_timelines[rows][:, None, None]
+    new_mean = np.add.reduceat(n * batch.table_s, starts) / new_n
+    inside = np.add.reduceat(n * np.square(batch.table_s - new_mean[group]), starts)
+    shift = new_mean - tally.table_mean[rows]
+    tally.table_m2[rows] += inside + np.square(shift) * old_n * new_n / (old_n + new_n)
+    tally.table_mean[rows] += shift * new_n / (old_n + new_n)
+
+
+def _count(tally: Tally, batch: Batch, cell: NDArray[np.int64], valid: NDArray[np.bool_], scale: Scale) -> None:
+    n_cells = len(tally.n_units)
+    wide = np.broadcast_to(cell[:, None], valid.shape)
+
+    def histogram(bins: NDArray[np.int64], n_bins: int, where: NDArray[np.bool_]) -> NDArray[np.int64]:
+        first, last = int(cell[0]), int(cell[-1])
+        flat = np.bincount((wide[where] - first) * n_bins + bins[where], minlength=(last - first + 1) * n_bins)
+        return flat.reshape(-1, n_bins)
+
+    span = slice(int(cell[0]), int(cell[-1]) + 1)
+    assert span.stop <= n_cells
+    tally.outcomes[span] += histogram(batch.outcome.astype(np.int64), len(Outcome), valid)
+    ratio_bin = np.minimum((batch.ratio * RATIO_BINS).astype(np.int64), RATIO_BINS - 1) + 1
+    tally.ratio_histogram[span] += histogram(np.where(batch.ratio > 0, ratio_bin, 0), 1 + RATIO_BINS, valid)
+    done = valid & (batch.outcome == Outcome.DONE)
+    if done.any():
+        position = time_position(batch.elapsed_s, scale.work_s[cell][:, None], scale.horizon_s[cell][:, None])
+        time_bin = np.clip(position, 0, TIME_BINS - 1).astype(np.int64)
+        tally.time_histogram[span] += histogram(time_bin, TIME_BINS, done)
+    for index, (values, where) in enumerate(((batch.ratio, valid), (batch.elapsed_s, done))):
+        np.minimum.at(tally.least[:, index], cell, np.where(where, values, np.inf).min(axis=1))
+        np.maximum.at(tally.most[:, index], cell, np.where(where, values, -np.inf).max(axis=1))
+    for index, deadline_s in enumerate(scale.deadlines_s):
+        by_then = done & (batch.elapsed_s <= deadline_s)
+        units = by_then.reshape(len(cell), -1, RATE_GROUP if scale.grouped else 1).sum(axis=2)
+        np.add.at(tally.done_by[:, index], cell, units.sum(axis=1))
+        np.add.at(tally.done_squares[:, index], cell, np.square(units).sum(axis=1))
+
+
+def time_position(elapsed_s: Array, work_s: Array, horizon_s: Array) -> Array:
+    """Return where a completion time lies in its log-spaced histogram: 0 the work, `TIME_BINS` the horizon."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.nan_to_num(TIME_BINS * np.log(elapsed_s / work_s) / np.log(horizon_s / work_s))
