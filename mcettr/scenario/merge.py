@@ -1,0 +1,176 @@
+"""How one tree changes another: inheritance (`extends`) and overrides by dotted path.
+
+Both follow the same rules. A mapping changes its entries one by one, a law changes as a whole, null removes what is
+there, and a value given in one of several exclusive forms removes the other forms.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from mcettr.scenario.document import Document, Path, Position, Tree
+from mcettr.scenario.laws import ALTERNATIVES, LAW_KINDS, is_law_mapping
+from mcettr.scenario.validate import LATER, Fault, is_later, known_keys, nearest
+
+_FORMS: dict[str, tuple[frozenset[str], ...]] = {
+    "cause": (frozenset({"rate"}), frozenset({"mtbf"}), frozenset({"count", "exposure"}), frozenset({"every"})),
+    "checkpoint": (frozenset({"write_time"}), frozenset({"storage_bandwidth", "node_bandwidth", "latency"})),
+    "recovery": (frozenset({"restore"}), frozenset({"read_bandwidth"})),
+}
+
+
+def _exclusive_forms(parent: Path) -> Iterator[tuple[frozenset[str], ...]]:
+    """Yield the sets of keys below `parent` of which one excludes the others."""
+    if len(parent) == 2 and parent[0] == "failures":
+        yield _FORMS["cause"]
+    elif parent and parent[-1] in ALTERNATIVES:
+        for group in ALTERNATIVES[parent[-1]]:
+            yield tuple(frozenset({name}) for name in group)
+    elif len(parent) == 1:
+        yield _FORMS.get(parent[0], ())
+
+
+def merged(base: Document, change: Document) -> tuple[Document, frozenset[Path], list[Fault]]:
+    """Return `base` with `change` on top, the paths that changed, and the faults found on the way."""
+    merge = _Merge(copy.deepcopy(base.tree), dict(base.positions), change)
+    merge.combine(merge.tree, change.tree, ())
+    return Document(merge.tree, merge.positions), frozenset(merge.touched), merge.faults
+
+
+@dataclass
+class _Merge:
+    """A merge under way: the tree and its positions so far, what has changed, what went wrong."""
+
+    tree: Tree
+    positions: dict[Path, Position]
+    change: Document
+    touched: set[Path] = field(default_factory=set)
+    faults: list[Fault] = field(default_factory=list)
+
+    def combine(self, target: Tree, news: Mapping[str, Any], path: Path) -> None:
+        """Change `target`, the mapping at `path`, entry by entry."""
+        for key, value in news.items():
+            inner, old = (*path, key), target.get(key)
+            if value is None and key not in target:
+                advice = nearest(key, tuple(target)) if target else "delete the line"
+                self.faults.append(Fault(inner, f"expected an entry to remove, found none called {key!r}; {advice}"))
+            elif value is None:
+                self._remove(target, inner)
+            elif _is_section(old) and _is_section(value):
+                self.combine(old, value, inner)
+            else:
+                for rival in _rivals(inner) & set(target):
+                    self._remove(target, (*path, rival))
+                self._put(target, inner, value)
+
+    def _remove(self, target: Tree, path: Path) -> None:
+        self._forget(path)
+        del target[path[-1]]
+
+    def _put(self, target: Tree, path: Path, value: object) -> None:
+        self._forget(path)
+        target[path[-1]] = copy.deepcopy(value)
+        self.positions.update({known: at for known, at in self.change.positions.items() if known[: len(path)] == path})
+        position = self.change.position(path)
+        if position is not None:
+            self.positions.setdefault(path, position)
+
+    def _forget(self, path: Path) -> None:
+        self.touched.add(path)
+        for known in [known for known in self.positions if known[: len(path)] == path]:
+            del self.positions[known]
+
+
+def _rivals(path: Path) -> set[str]:
+    """Return the keys that cannot stand beside the one at `path`."""
+    key = path[-1]
+    own = [(forms, form) for forms in _exclusive_forms(path[:-1]) for form in forms if key in form]
+    return {name for forms, form in own for other in forms if other is not form for name in other}
+
+
+def _is_section(value: object) -> TypeGuard[Tree]:
+    return isinstance(value, dict) and not is_law_mapping(value)
+
+
+def overridden(
+    base: Document, overrides: Mapping[Path, object], origin: Position
+) -> tuple[Document, frozenset[Path], list[Fault]]:
+    """Return `base` with each value set at its path, the paths that changed, and the faults found on the way."""
+    document, touched, faults = base, frozenset[Path](), []
+    for path, value in overrides.items():
+        fault = unknown_path(document.tree, path, value)
+        if fault is not None:
+            faults.append(fault)
+            continue
+        document, more, found = merged(document, _single(document, path, value, origin))
+        touched, faults = touched | more, faults + found
+    for path, value in overrides.items():
+        if value is not None and not faults and value_at(document.tree, path) is None:
+            faults.append(Fault(path, "expected fields that can stand together, found a rival one set too; keep one"))
+    return document, touched, faults
+
+
+def _single(base: Document, path: Path, value: object, origin: Position) -> Document:
+    """Return a document that changes `path` alone; inside a law it holds the whole changed law."""
+    for length in range(1, len(path)):
+        law = value_at(base.tree, path[:length])
+        if is_law_mapping(law):
+            kind = next(iter(law))
+            numbers = dict(law[kind])
+            inside = merged(Document({kind: numbers}), Document(_nested((kind, *path[length + 1 :]), value)))[0]
+            return Document(_nested(path[:length], inside.tree), {(): origin})
+    return Document(_nested(path, value), {(): origin})
+
+
+def _nested(path: Path, value: object) -> Tree:
+    for key in reversed(path):
+        value = {key: value}
+    return value  # type: ignore[return-value]
+
+
+def value_at(tree: object, path: Path) -> Any:
+    """Return the raw value at `path`, or None where there is none."""
+    for key in path:
+        tree = tree.get(key) if isinstance(tree, dict) else None
+    return tree
+
+
+def unknown_path(tree: Tree, path: Path, value: object) -> Fault | None:
+    """Return a fault if nothing can be set at `path`; a whole cause may be new."""
+    known = known_paths(tree)
+    dotted = ".".join(path)
+    new_cause = len(path) == 2 and path[0] == "failures" and isinstance(value, dict)
+    if dotted in known or new_cause:
+        return None
+    if is_later(path):
+        return Fault(path, f"expected a known field, found {dotted!r}{LATER}")
+    advice = nearest(dotted, known)
+    if len(path) > 2 and path[0] == "failures" and value_at(tree, path[:2]) is None:
+        advice = f"set a new cause as a whole, '{'.'.join(path[:2])}={{{path[2]}: ...}}'; for a known one, {advice}"
+    return Fault(path, f"expected a known field, found {dotted!r}; {advice}")
+
+
+def known_paths(tree: Tree) -> tuple[str, ...]:
+    """Return every dotted path that can be set in `tree`: the fields of the schema and what the tree holds.
+
+    >>> "failures.node.mtbf" in known_paths({"failures": {"node": {"rate": "1 / node-day"}}})
+    True
+    """
+    paths: dict[str, None] = {}
+
+    def add(path: Path, value: object) -> None:
+        if path:
+            paths[".".join(path)] = None
+        keys = dict.fromkeys(known_keys(path))
+        if isinstance(value, dict):
+            keys.update(dict.fromkeys(value))
+        if path and path[-1] in LAW_KINDS:
+            keys.update(dict.fromkeys(name for group in ALTERNATIVES.get(path[-1], ()) for name in group))
+        for key in keys:
+            add((*path, key), value.get(key) if isinstance(value, dict) else None)
+
+    add((), tree)
+    return tuple(paths)

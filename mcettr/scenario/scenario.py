@@ -1,0 +1,159 @@
+"""The scenario as the rest of the package sees it: parsed values next to the user's own text."""
+
+from __future__ import annotations
+
+import copy
+import io
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcettr.errors import ScenarioError
+from mcettr.scenario.document import Document, Path, Position, Tree, one_line, parse_scalar, plain_value
+from mcettr.scenario.merge import overridden
+from mcettr.scenario.presets import FieldSource
+from mcettr.scenario.schema import ScenarioSpec
+from mcettr.scenario.validate import Fault, validate
+from mcettr.scenario.values import SCHEMA_VERSION
+
+_OVERRIDE = Position("override")
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """One job, checked field by field; equal to another where both describe the same job.
+
+    Parameters
+    ----------
+    spec : ScenarioSpec
+        Parsed values, in SI units.
+    document : Document
+        The user's own text, inheritance and overrides applied, and where each value was written.
+    sources : mapping of str to FieldSource
+        Status and source of the values that still are a preset's, by dotted path.
+    """
+
+    spec: ScenarioSpec
+    document: Document = field(repr=False)
+    sources: Mapping[str, FieldSource] = field(default_factory=dict, repr=False)
+
+    def _content(self) -> tuple[Hashable, ...]:
+        spec = self.spec
+        return spec.job, spec.checkpoint, tuple(spec.failures.items()), spec.recovery
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both describe the same job, however written ("60 s" is "1 min")."""
+        return isinstance(other, Scenario) and self._content() == other._content()
+
+    def __hash__(self) -> int:
+        """Return a hash of the parsed content."""
+        return hash(self._content())
+
+    def to_dict(self) -> Tree:
+        """Return the scenario as a plain mapping of the user's own text, inheritance resolved."""
+        return {"schema_version": SCHEMA_VERSION, **copy.deepcopy(self.document.tree)}
+
+    def to_yaml(self) -> str:
+        """Return the scenario as a YAML text that `load` reads back to an equal scenario."""
+        from ruamel.yaml import YAML
+
+        writer = YAML()
+        writer.default_flow_style = None  # leaves on one line, sections on several
+        writer.width = 4096
+        stream = io.StringIO()
+        writer.dump(self.to_dict(), stream)
+        return stream.getvalue()
+
+    def text_at(self, path: str) -> str | None:
+        """Return the user's own text of the value at a dotted path; None where there is none.
+
+        >>> from mcettr.scenario import load
+        >>> load({"job": {"gpus": 8, "work": "30 d"}}).text_at("job.work")
+        '30 d'
+        """
+        value: Any = self.document.tree
+        for key in path.split("."):
+            value = value.get(key) if isinstance(value, dict) else None
+        return None if value is None else value_text(value)
+
+    def assumed(self) -> list[tuple[str, str, str]]:
+        """Return (path, value, reason) of every value that a preset assumed and nobody has replaced."""
+        return [
+            (path, self.text_at(path) or "", source.note or source.source)
+            for path, source in self.sources.items()
+            if source.status == "assumed"
+        ]
+
+    def replace(self, overrides: Mapping[str, object]) -> Scenario:
+        """Return the scenario with other values at some dotted paths.
+
+        Parameters
+        ----------
+        overrides : mapping
+            New values by dotted path; text is read as YAML would, None removes the field. A value in one of several
+            exclusive forms (`rate` or `mtbf`) takes the place of the others.
+
+        >>> from mcettr.scenario import load
+        >>> load({"job": {"gpus": 8, "work": "30 d"}}).replace({"job.gpus": 16}).spec.job.gpus
+        16.0
+
+        Raises
+        ------
+        ScenarioError
+            A path does not exist, or the result is no valid scenario.
+        """
+        changed = apply_overrides(self.document, self.sources, overrides)
+        if isinstance(changed, Scenario):
+            return changed
+        document, faults = changed
+        raise ScenarioError(report(document, faults))
+
+
+def apply_overrides(
+    base: Document, sources: Mapping[str, FieldSource], overrides: Mapping[str, object]
+) -> Scenario | tuple[Document, list[Fault]]:
+    """Return the checked scenario with the overrides, or the document and what is wrong with it."""
+    values = {tuple(path.split(".")): plain_override(value) for path, value in overrides.items()}
+    document, touched, faults = overridden(base, values, _OVERRIDE)
+    if faults:
+        return Document({}, {(): _OVERRIDE}), faults
+    spec = validate(document.tree)
+    sources = remaining(sources, touched)
+    return Scenario(spec, document, sources) if isinstance(spec, ScenarioSpec) else (document, spec)
+
+
+def plain_override(value: object) -> Any:
+    """Return what an override means: text is read as a YAML value."""
+    return plain_value(parse_scalar(value) if isinstance(value, str) else value)
+
+
+def remaining(sources: Mapping[str, FieldSource], touched: frozenset[Path]) -> dict[str, FieldSource]:
+    """Return the sources of the values that no change touched, from above or from inside."""
+
+    def untouched(path: Path) -> bool:
+        return not any(path[: len(other)] == other[: len(path)] for other in touched)
+
+    return {path: source for path, source in sources.items() if untouched(tuple(path.split(".")))}
+
+
+def report(document: Document, faults: Sequence[Fault]) -> str:
+    """Return one line on the first fault, and how many more there are."""
+    first = faults[0]
+    parts = (document.position(first.path), ".".join(first.path), first.message)
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    return one_line(": ".join(str(part) for part in parts if part)) + more
+
+
+def value_text(value: object) -> str:
+    """Return a value as the user would write it on one line.
+
+    >>> value_text({"uniform": ["45 min", "75 min"]})
+    '{uniform: [45 min, 75 min]}'
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {value_text(child)}" for key, child in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(value_text(item) for item in value) + "]"
+    return str(value)

@@ -1,0 +1,305 @@
+"""Compiling: scenario to SI numbers, grids of arrays, and errors that name the axis, the value or the cell."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcettr.errors import ScenarioError
+from mcettr.model.distributions import Distribution, fixed, mean
+from mcettr.model.params import Params
+from mcettr.scenario import Grid, compile_grid, compile_params, load
+from mcettr.scenario.leaves import map_numbers
+
+DAY_S = 86_400.0
+BASE: dict[str, Any] = {
+    "job": {"gpus": 1024, "work": "30 d", "horizon": "60 d"},
+    "checkpoint": {"interval": "30 min", "write_time": "60 s"},
+    "failures": {"node": {"rate": "6.5 / 1000 node-days", "detection": "5 min"}},
+    "recovery": {"startup": "3 min", "restore": "2 min", "diagnosis": "1 min"},
+}
+
+
+def params(**overrides: object) -> Params:
+    return compile_params(load(BASE).replace({path.replace("__", "."): value for path, value in overrides.items()}))
+
+
+def refusal(axes: dict[str, Any], **overrides: object) -> str:
+    scenario = load(BASE).replace({path.replace("__", "."): value for path, value in overrides.items()})
+    with pytest.raises(ScenarioError) as caught:
+        compile_grid(scenario, axes)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def leaves(record: object) -> list[Any]:
+    found: list[Any] = []
+    map_numbers(record, lambda number: found.append(number) or number)
+    return found
+
+
+def test_a_scenario_becomes_numbers() -> None:
+    job = params()
+    assert (job.n_gpus, job.work_s, job.horizon_s, job.horizon_given) == (1024.0, 30 * DAY_S, 60 * DAY_S, True)
+    assert (job.checkpoint.interval_s, job.checkpoint.write_time_s, job.checkpoint.stall_s) == (1800.0, 60.0, 60.0)
+    assert job.checkpoint.blocking
+    (node,) = job.causes
+    assert node.rate_per_s == pytest.approx(128 * 6.5e-3 / DAY_S, rel=1e-15)
+    assert (node.kind, node.rate_shape, node.every) == ("crash", math.inf, None)
+    assert (node.detection, node.diagnosis) == (fixed(300.0), fixed(60.0))
+    assert job.recovery.startup == (("startup", fixed(180.0)),)
+    assert all(type(leaf) is float for leaf in leaves(job))
+
+
+def test_published_mttf_of_rsc1() -> None:
+    for gpus, hours in ((16_384, 1.80), (131_072, 0.225)):
+        rate_per_s = compile_params(load("rsc-1").replace({"job.gpus": gpus})).causes[0].rate_per_s
+        assert 1 / rate_per_s / 3600 == pytest.approx(hours, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("cause", "per_day"),
+    [
+        ({"rate": "0.2 / job-day"}, 0.2),
+        ({"rate": "1 / 1000 gpu-days"}, 1.001),
+        ({"rate": "1 / 1000 node-days"}, 0.126),
+        ({"rate": "1 / 10 domain-days", "nodes_per_domain": 16}, 0.8),
+        ({"mtbf": "1.8 h"}, 24 / 1.8),
+        ({"every": {"uniform": ["45 min", "75 min"]}}, 0.0),
+    ],
+)
+def test_rates_of_the_whole_job_round_nodes_and_domains_up(cause: dict[str, Any], per_day: float) -> None:
+    job = params(job__gpus=1001, failures={"node": None, "x": cause})
+    assert job.causes[0].rate_per_s * DAY_S == pytest.approx(per_day, rel=1e-12)
+
+
+def test_counts_become_gamma_posteriors_that_share_the_half_event() -> None:
+    exposure = "110592 node-days"
+    causes = {
+        "node": None,
+        "gpu": {"count": 148, "exposure": exposure},
+        "hbm": {"count": 72, "exposure": "2654208 node-hours"},
+        "other": {"count": 199, "exposure": "110592.0 node-days"},
+        "apart": {"count": 1, "exposure": "1000 gpu-days"},
+    }
+    job = params(job__gpus=16_384, failures=causes)
+    shapes = [cause.rate_shape for cause in job.causes]
+    assert shapes == pytest.approx([148 + 1 / 6, 72 + 1 / 6, 199 + 1 / 6, 1.5])
+    total = sum(cause.rate_per_s for cause in job.causes[:3]) * 54 * DAY_S
+    assert total == pytest.approx(419.5)
+
+
+def test_uncertain_rates_need_a_horizon_of_the_users_own() -> None:
+    scenario = load(BASE).replace({"failures.node.count": 3, "failures.node.exposure": "500 node-days"})
+    assert compile_params(scenario).causes[0].rate_shape == 3.5
+    with pytest.raises(ScenarioError, match="horizon"):
+        compile_params(scenario.replace({"job.horizon": None}))
+
+
+def test_work_in_gpu_hours_and_the_implicit_horizon() -> None:
+    job = params(job__work="1e6 gpu-hours", job__horizon=None)
+    assert job.work_s == pytest.approx(1e6 / 1024 * 3600)
+    assert job.horizon_s == 1000 * job.work_s
+    assert not job.horizon_given
+    assert params(job__work=None).work_s == math.inf
+
+
+def test_stall_follows_the_write_time() -> None:
+    half = params(checkpoint__stall="50 %").checkpoint
+    assert (half.stall_s, half.blocking) == (30.0, False)
+    assert params(checkpoint__stall="5 s", checkpoint__slowdown="10 %").checkpoint.slowdown == 0.1
+    grid = compile_grid(load(BASE).replace({"checkpoint.stall": "10 %"}), {"checkpoint.write_time": ["10 s", "100 s"]})
+    assert grid.params.checkpoint.stall_s.tolist() == [1.0, 10.0]
+
+
+def test_write_and_restore_from_size_and_bandwidth() -> None:
+    overrides = {
+        "checkpoint.parameters": "405e9",
+        "checkpoint.bytes_per_parameter": 12,
+        "checkpoint.storage_bandwidth": "1 TB/s",
+        "checkpoint.node_bandwidth": "2 GB/s",
+        "checkpoint.latency": "2 s",
+        "recovery.read_bandwidth": "100 GB/s",
+    }
+    grid = compile_grid(load(BASE).replace(overrides), {"job.gpus": [800, 8000]})
+    assert grid.params.checkpoint.write_time_s == pytest.approx([4860 / 200 + 2, 4.86 + 2])
+    assert mean(grid.params.recovery.restore) == pytest.approx([48.6 + 2, 48.6 + 2])
+
+
+def test_no_checkpoint_section_means_no_save_but_the_last() -> None:
+    job = compile_params(load({"job": {"gpus": 8, "work": "1 d"}}))
+    assert (job.checkpoint.interval_s, job.checkpoint.write_time_s, job.causes) == (math.inf, 0.0, ())
+    assert params(checkpoint__interval="never").checkpoint.interval_s == math.inf
+
+
+def test_auto_interval_is_the_closed_optimum() -> None:
+    grid = compile_grid(load(BASE).replace({"checkpoint.interval": "auto"}), {"job.gpus": [1024, 16_384]})
+    assert grid.auto_interval
+    rate = 128 * 6.5e-3 / DAY_S * np.array([1, 16])
+    interval = grid.params.checkpoint.interval_s
+    # the derivative of (exp(rate (T + C)) - 1) / T vanishes at the optimum
+    assert rate * interval == pytest.approx(1 - np.exp(-rate * (interval + 60.0)), rel=1e-9)
+    assert not compile_grid(load(BASE), {}).auto_interval
+
+
+def test_auto_interval_where_the_closed_form_is_a_starting_value_only() -> None:
+    job = params(checkpoint__interval="auto", failures__node__detection="never")
+    assert 0 < job.checkpoint.interval_s < math.inf
+
+
+def test_a_grid_is_the_scenarios_of_its_cells() -> None:
+    axes = {
+        "job.gpus": [1000, 16_384],
+        "recovery.restore.lognormal.mean": ["1 min", "2 min", "5 min"],
+        "recovery.restore.lognormal.cv": [0.5, 2],
+        "failures.node.rate": ["1 / 1000 node-days", "6.5 / 1000 node-days"],
+        "job.resumes": [False, True],
+    }
+    scenario = load(BASE).replace({"recovery.restore": {"lognormal": {"median": "1 min", "sigma": 1}}})
+    scenario = scenario.replace(
+        {"recovery.restore": {"lognormal": {"mean": "1 min", "cv": 1}}, "checkpoint.interval": "auto"}
+    )
+    grid = compile_grid(scenario, axes)
+    assert grid.shape == (2, 3, 2, 2, 2)
+    for index in np.ndindex(grid.shape):
+        cell = {path: values[i] for (path, values), i in zip(axes.items(), index, strict=True)}
+        alone = compile_params(scenario.replace(cell))
+        assert leaves(map_numbers(grid.params, lambda leaf, index=index: float(leaf[index]))) == leaves(alone)
+
+
+def test_grid_leaves_share_memory_and_have_the_grids_shape() -> None:
+    grid = compile_grid(load(BASE), {"job.gpus": [8, 16, 32], "checkpoint.write_time": ["1 s", "2 s"]})
+    assert {np.shape(leaf) for leaf in leaves(grid.params)} == {(3, 2)}
+    assert grid.params.checkpoint.write_time_s.strides[0] == 0
+    assert grid.params.checkpoint.interval_s.strides == (0, 0)
+    assert all(leaf.dtype == np.float64 for leaf in leaves(grid.params))
+
+
+def test_a_surface_validates_values_and_not_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mcettr.scenario import axes as module
+
+    calls = []
+    real = module.apply_overrides
+    monkeypatch.setattr(module, "apply_overrides", lambda *args: calls.append(1) or real(*args))
+    spans = {
+        "job.gpus": [512 * (i + 1) for i in range(20)],
+        "checkpoint.write_time": [f"{i + 1} s" for i in range(20)],
+        "failures.node.rate": [f"{1 + 0.45 * i:g} / 1000 node-days" for i in range(20)],
+    }
+    assert compile_grid(load(BASE), spans).shape == (20, 20, 20)
+    assert len(calls) <= 63
+
+
+def axis(path: str, values: list[Any], **overrides: object) -> tuple[list[float], str, str]:
+    scenario = load(BASE).replace({path.replace("__", "."): value for path, value in overrides.items()})
+    (made,) = compile_grid(scenario, {path: values}).axes
+    assert made.values.dtype == np.float64
+    return made.values.tolist(), made.unit, made.name
+
+
+def test_coordinates_are_the_users_decimals() -> None:
+    assert axis("checkpoint.write_time", ["0.1 s", "1 min"]) == ([0.1, 60.0], "s", "write_time")
+    assert axis("checkpoint.write_time", ["1.1 ms"])[0] == [0.0011]
+    rates = ["0.1 / 1000 node-days", "6.5/1000 node-days", "0.007 / node-day"]
+    assert axis("failures.node.rate", rates) == ([0.1, 6.5, 7.0], "1 / 1000 node-days", "rate")
+    assert axis("job.gpus", ["8", 16.0, np.int64(32)]) == ([8.0, 16.0, 32.0], "1", "gpus")
+    assert axis("job.work", ["1e6 gpu-hours"]) == ([1e6], "gpu-hours", "work")
+    assert axis("checkpoint.stall", ["10 %", "20 %"]) == ([10.0, 20.0], "%", "stall")
+    assert axis("checkpoint.interval", ["1 h", "never"])[0] == [3600.0, math.inf]
+    assert axis("failures.node.mtbf", ["1.8 h"]) == ([6480.0], "s", "mtbf")
+    assert axis("job.resumes", [True, False])[0] == [1.0, 0.0]
+    laws = [{"gamma": {"mean": "5 min", "cv": 1}}, {"gamma": {"mean": "7 min", "cv": 1}}]
+    assert axis("recovery.restore", laws) == ([300.0, 420.0], "s", "restore")
+
+
+def test_names_of_axes_differ() -> None:
+    scenario = load(BASE).replace({"failures.gpu": {"rate": "1 / 1000 gpu-days"}})
+    spans = {"failures.node.rate": ["1 / node-day"], "failures.gpu.rate": ["1 / gpu-day"], "job.gpus": [8]}
+    assert [made.name for made in compile_grid(scenario, spans).axes] == ["node_rate", "gpu_rate", "gpus"]
+
+
+@pytest.mark.parametrize(
+    ("axes", "words"),
+    [
+        ({"job.gpus": []}, "axis job.gpus: expected at least one value"),
+        ({"job.gpus": "8"}, "expected a list"),
+        ({"job.gpus": [8, "8"]}, "expected different values, found 8 and 8"),
+        ({"checkpoint.write_time": ["60 s", "1 min"]}, "expected different values, found 60 s and 1 min"),
+        ({"job.gpu": [8]}, "did you mean 'job.gpus'?"),
+        ({"failures.nod.rate": ["1 / node-day"]}, "did you mean 'failures.node.rate'?"),
+        ({"job.gpus": [8, 8.5]}, "axis job.gpus, value 8.5: expected a positive whole number"),
+        ({"job.gpus": [8, None]}, "null"),
+        ({"checkpoint.write_time": ["5 s", 10]}, "axis checkpoint.write_time, value 10: expected a duration"),
+        ({"checkpoint.interval": ["30 min", "0 s"]}, "value 0 s: expected an interval above 0"),
+        ({"checkpoint.interval": ["auto", "5 min"]}, "found auto"),
+        ({"checkpoint.stall": ["5 s", "5 %"]}, "one kind"),
+        ({"failures.node.rate": ["1 / node-day", "1 / gpu-day"]}, "one kind"),
+        ({"failures.node.rate": ["1 / job-day"], "failures.node.mtbf": ["1 h"]}, "other axes"),
+        ({"failures.node.kind": ["crash", "hang"]}, "expected numbers"),
+        ({"recovery.restore": ["5 min", {"exponential": {"mean": "5 min"}}]}, "expected numbers"),
+        ({"recovery.restore": [{"exponential": {"mean": "5 min"}}, {"gamma": {"mean": "6 min", "cv": 1}}]}, "one kind"),
+        ({"recovery": [{}], "recovery.restore": ["5 min"]}, "expected"),
+        ({"checkpoint.write_time": ["100 s", "10 s", "1 s"], "job.gpus": [8, 16]},
+         "cell write_time=10 s, gpus=8: checkpoint.stall: expected at most the write time"),
+    ],
+)  # fmt: skip
+def test_axes_refused(axes: dict[str, Any], words: str) -> None:
+    overrides = {"checkpoint__stall": "60 s"} if "cell" in words else {}
+    assert words in refusal(axes, **overrides)
+
+
+def test_a_cell_with_company_counts_it() -> None:
+    axes = {"checkpoint.write_time": ["100 s", "10 s", "1 s"], "job.gpus": [8, 16]}
+    assert refusal(axes, checkpoint__stall="60 s").endswith("(and 3 more cells)")
+
+
+def test_contradictions_of_one_scenario_name_file_and_line(tmp_path: Any) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text("job: {gpus: 8, work: 1 d}\ncheckpoint:\n  interval: 1 h\n  write_time: 10 s\n  stall: 1 min\n")
+    with pytest.raises(ScenarioError, match=r"bad\.yaml:5: checkpoint\.stall: expected at most the write time"):
+        compile_params(load(path))
+
+
+def test_warnings_carry_their_consequence() -> None:
+    plain: Grid = compile_grid(load(BASE), {})
+    assert plain.warnings == ()
+    mistaken = compile_grid(load(BASE).replace({"failures.node.rate": "0.0065 / 1000 node-days"}), {})
+    assert "421 years per node" in mistaken.warnings[0]
+    unused = compile_grid(load(BASE).replace({"checkpoint.parameters": "405e9"}), {})
+    assert "no effect" in unused.warnings[0]
+    some = compile_grid(load(BASE), {"failures.node.rate": ["0.0065 / 1000 node-days", "6.5 / 1000 node-days"]})
+    assert "(cell rate=0.0065 / 1000 node-days; 1 of 2 cells)" in some.warnings[0]
+    between = compile_grid(load(BASE).replace({"failures": None}).replace({"failures.x": {"mtbf": "1 s"}}), {})
+    assert between.warnings[0].startswith("failures.x: implausibly high")
+
+
+def test_part_of_a_node_is_told_once() -> None:
+    grid = compile_grid(load(BASE), {"job.gpus": [1024, 1023, 1021], "job.work": ["10 d", "20 d"]})
+    assert grid.warnings == ("job.gpus: 1,023 GPUs fill 127.9 nodes of 8: the last node counts as a whole one",)
+    assert compile_grid(load(BASE), {"job.gpus": [8, 16]}).warnings == ()
+
+
+def test_phases_keep_their_names_and_order() -> None:
+    job = params(recovery__startup={"image": "450 s", "communicator": {"gamma": {"mean": "1 min", "cv": 1}}})
+    assert job.recovery.startup == (("image", fixed(450.0)), ("communicator", Distribution("gamma", (60.0, 1.0))))
+    grid = compile_grid(
+        load(BASE).replace({"recovery.startup": {"a": "1 s", "b": "2 s"}}), {"recovery.startup.b": ["3 s", "4 s"]}
+    )
+    assert grid.params.recovery.startup[1][1].values[0].tolist() == [3.0, 4.0]
+
+
+@given(st.integers(1, 10**5), st.integers(1, 10**4), st.sampled_from([("s", "min", 60), ("h", "d", 24)]))
+def test_time_units_scale(write: int, rate: int, units: tuple[str, str, int]) -> None:
+    small, large, ratio = units
+    shared = {"job__work": "9999 d", "job__horizon": "99999 d", "checkpoint__interval": "10000 d"}
+    one = {
+        "checkpoint__write_time": f"{write * ratio} {small}",
+        "failures__node__rate": f"{rate} / {ratio} node-{small}",
+    }
+    other = {"checkpoint__write_time": f"{write} {large}", "failures__node__rate": f"{rate} / node-{large}"}
+    assert params(**shared, **one) == params(**shared, **other)
