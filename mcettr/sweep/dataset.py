@@ -1,0 +1,189 @@
+"""From the engine's estimates to a labelled dataset: every variable with its dimensions, unit and meaning."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcettr.model import analytic
+from mcettr.model.budget import ACTIVITIES, UNHELD
+from mcettr.model.params import Params
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from mcettr.engine.estimates import Estimates
+    from mcettr.scenario import Axis, Grid
+    from mcettr.sweep.effort import Deadlines
+
+HOUR_S = 3600.0
+NORMAL_95 = 1.959963984540054
+_Entry = tuple[tuple[str, ...], NDArray[Any]]
+
+MEANINGS: dict[str, tuple[str, str]] = {
+    "ettr": ("1", "effective training time ratio: productive over elapsed, ratio of sums over timelines"),
+    "ettr_occupied": ("1", "productive over held time (elapsed without queue and maintenance)"),
+    "ettr_timeline_mean": ("1", "mean of the timelines' own productive over elapsed"),
+    "ettr_timeline_sd": ("1", "standard deviation between timelines of productive over elapsed"),
+    "ettr_timeline_quantile": ("1", "quantile over timelines of productive over elapsed"),
+    "time_fraction": ("1", "share of elapsed time by activity"),
+    "lost_gpu_hours": ("GPU-h", "mean GPU-hours lost by cause and activity (none are held in queue and maintenance)"),
+    "queue_hours": ("h", "mean time in the queue, by the cause that led there"),
+    "interruptions": ("1", "mean number of failures of a timeline"),
+    "interruptions_sd": ("1", "standard deviation of the interruptions of one timeline"),
+    "interruptions_by_cause": ("1", "mean number of failures of a timeline by cause (0 for causes that are none)"),
+    "checkpoints_written": ("1", "mean number of durable saves of a timeline"),
+    "elapsed": ("s", "mean wall-clock time of a timeline"),
+    "gpu_hours": ("GPU-h", "mean GPU-hours held"),
+    "completion_probability": ("1", "share of all timelines whose work is durable by the deadline"),
+    "completion_low": ("1", "lower end of the 95 % interval of the completion probability"),
+    "completion_high": ("1", "upper end of the 95 % interval of the completion probability"),
+    "completion_time": ("s", "time by which that share of timelines is done; inf where it never is"),
+    "checkpoint_interval": ("s", "useful work between saves, as used"),
+    "mttf_s": ("s", "mean time at risk between failures of the job"),
+    "finished_fraction": ("1", "share of timelines that finished their work"),
+    "capped_fraction": ("1", "share of timelines stopped at the cap on events"),
+    "timelines": ("1", "timelines simulated"),
+    "run_to_run_sd": ("1", "standard deviation of ettr between runs at the same rates"),
+    "rate_uncertainty_sd": ("1", "standard deviation of ettr that the uncertainty of the rates makes"),
+}
+"""Unit and meaning of every variable (an `_se` has those of its estimate)."""
+
+_OTHER_DIMS = ("cause", "activity", "deadline", "quantile")
+
+
+def build(estimates: Estimates, grid: Grid, params: Params, deadlines: Deadlines) -> xr.Dataset:
+    """Return the dataset of a run; leading dimensions are the swept fields.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        What the engine returned, one entry a cell.
+    grid : Grid
+        The cells and their axes.
+    params : Params
+        The jobs as run, with the intervals that were used.
+    deadlines : Deadlines
+        The dates of `completion_probability`.
+    """
+    import xarray as xr
+
+    names = axis_names(grid.axes)
+    entries = {**_scalars(estimates, params), **_tables(estimates, params), **_distributions(estimates, deadlines)}
+    variables = {}
+    for name, (dims, values) in entries.items():
+        if values.size == 0:
+            continue
+        shaped = values.reshape(grid.shape + values.shape[1:])
+        variables[name] = xr.Variable((*names, *dims), shaped, _attributes(name))
+    return xr.Dataset(variables, _coordinates(estimates, grid, params, names, deadlines))
+
+
+def axis_names(axes: tuple[Axis, ...]) -> tuple[str, ...]:
+    """Return the dimension of each axis: its short name, with the part before it where a variable has that name."""
+    taken = (*MEANINGS, *_OTHER_DIMS)
+    return tuple("_".join(axis.path.split(".")[-2:]) if axis.name in taken else axis.name for axis in axes)
+
+
+def _attributes(name: str) -> dict[str, str]:
+    base = name.removesuffix("_se")
+    units, meaning = MEANINGS[base]
+    return {"units": units, "long_name": meaning if base == name else f"standard error of {base}"}
+
+
+def _flat(params: Params, value: Any) -> NDArray[np.float64]:
+    """Return a number of each cell, as a flat array."""
+    shape = np.shape(params.checkpoint.interval_s)
+    return np.broadcast_to(np.asarray(value, dtype=np.float64), shape).reshape(-1)
+
+
+def _scalars(estimates: Estimates, params: Params) -> dict[str, _Entry]:
+    """Return the variables that are one number a cell."""
+    gpus_hours = _flat(params, params.n_gpus) / HOUR_S
+    found: dict[str, Any] = {}
+    for name, source, factor in (
+        ("ettr", "ettr", 1.0),
+        ("ettr_occupied", "ettr_occupied", 1.0),
+        ("ettr_timeline_mean", "ettr_timeline_mean", 1.0),
+        ("interruptions", "interruptions", 1.0),
+        ("checkpoints_written", "checkpoints_written", 1.0),
+        ("elapsed", "elapsed_s", 1.0),
+        ("gpu_hours", "held_s", gpus_hours),
+    ):
+        found[name] = estimates.values[source] * factor
+        found[f"{name}_se"] = estimates.se[source] * factor
+    found["ettr_timeline_sd"] = estimates.ettr_timeline_sd
+    found["interruptions_sd"] = estimates.interruptions_sd
+    found["checkpoint_interval"] = _flat(params, params.checkpoint.interval_s)
+    found["mttf_s"] = _flat(params, analytic.mttf_s(params))
+    found["finished_fraction"] = estimates.finished_fraction
+    found["capped_fraction"] = estimates.capped_fraction
+    found["timelines"] = estimates.n_timelines
+    if estimates.run_to_run_sd is not None and estimates.rate_uncertainty_sd is not None:
+        found["run_to_run_sd"] = estimates.run_to_run_sd
+        found["rate_uncertainty_sd"] = estimates.rate_uncertainty_sd
+    return {name: ((), np.asarray(values)) for name, values in found.items()}
+
+
+def _tables(estimates: Estimates, params: Params) -> dict[str, _Entry]:
+    """Return the variables by cause and activity."""
+    gpus_hours = _flat(params, params.n_gpus)[:, None, None] / HOUR_S
+    held = np.array([name not in ("productive", *UNHELD) for name in ACTIVITIES], dtype=np.float64)
+    queue = ACTIVITIES.index("queue")
+    found: dict[str, _Entry] = {}
+    for suffix, source in (("", estimates.values), ("_se", estimates.se)):
+        found[f"time_fraction{suffix}"] = (("activity",), source["time_fraction"])
+        found[f"lost_gpu_hours{suffix}"] = (("cause", "activity"), source["lost_s"] * held * gpus_hours)
+        found[f"queue_hours{suffix}"] = (("cause",), source["lost_s"][:, :, queue] / HOUR_S)
+        failures = source["interruptions_by_cause"]
+        rows = np.zeros((failures.shape[0], len(estimates.causes)))
+        rows[:, 1 : 1 + failures.shape[1]] = failures
+        found[f"interruptions_by_cause{suffix}"] = (("cause",), rows)
+    return found
+
+
+def _distributions(estimates: Estimates, deadlines: Deadlines) -> dict[str, _Entry]:
+    """Return quantiles and completion."""
+    found: dict[str, _Entry] = {
+        "ettr_timeline_quantile": (("quantile",), estimates.ettr_timeline_quantile),
+        "completion_time": (("quantile",), estimates.completion_time_s),
+    }
+    if deadlines.seconds:
+        low, high = estimates.completion_low, estimates.completion_high
+        found["completion_probability"] = (("deadline",), estimates.completion_probability)
+        found["completion_probability_se"] = (("deadline",), (high - low) / (2.0 * NORMAL_95))
+        found["completion_low"], found["completion_high"] = (("deadline",), low), (("deadline",), high)
+    return found
+
+
+def _coordinates(
+    estimates: Estimates, grid: Grid, params: Params, names: tuple[str, ...], deadlines: Deadlines
+) -> dict[str, Any]:
+    from mcettr.engine.estimates import QUANTILES
+
+    found: dict[str, Any] = {}
+    for axis, name in zip(grid.axes, names, strict=True):
+        labels = json.dumps(list(axis.labels))
+        attributes = {"units": axis.unit, "long_name": axis.path, "labels": labels}
+        found[name] = (name, axis.values, attributes)
+    if not any(axis.path == "job.gpus" for axis in grid.axes):
+        gpus = np.asarray(params.n_gpus, dtype=np.float64).reshape(-1)[0]
+        found.setdefault("gpus", ((), gpus, {"units": "1", "long_name": "GPUs of the job"}))
+    found["cause"] = ("cause", np.array(estimates.causes, dtype=object), _label("what the time is booked on"))
+    found["activity"] = ("activity", np.array(ACTIVITIES, dtype=object), _label("what the time is spent on"))
+    found["quantile"] = ("quantile", np.array(QUANTILES), _label("share of timelines at or below"))
+    if deadlines.seconds:
+        attributes = {
+            "units": "s",
+            "long_name": "wall-clock time since submission",
+            "labels": json.dumps(list(deadlines.labels)),
+        }
+        found["deadline"] = ("deadline", np.array(deadlines.seconds), attributes)
+    return found
+
+
+def _label(meaning: str) -> dict[str, str]:
+    return {"units": "1", "long_name": meaning}

@@ -1,0 +1,100 @@
+"""The best checkpoint interval of each cell where the closed form does not know it: by simulation.
+
+The closed form (Lambert W) is exact for failures at constant rates, and depends on nothing but the total rate and the
+blocked time of a save. Two things can move the optimum: causes with a law of their own (`every`), and rates that are
+very uncertain. The loss of a fixed interval, C / T + rate T / 2, is linear in the rate to first order, so the optimum
+at the mean rate stays the best one up to terms of higher order. Integrated exactly over the gamma posterior, it loses
+less than 0.2 points of ETTR even for a rate from a single counted event (shape 1.5, writes up to 5 min, a mean time to
+failure of an hour or more; a test pins this), but up to 1 point at shape 0.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcettr.model import analytic
+from mcettr.model.analytic import with_interval
+from mcettr.model.params import Params
+from mcettr.scenario.leaves import map_numbers
+from mcettr.sweep.effort import INTERVAL_TIMELINES
+
+if TYPE_CHECKING:
+    from mcettr.engine.run import Effort
+    from mcettr.scenario import Grid
+
+_REACH = (4.0, 1.4, 1.09)
+"""How far each look reaches from the best interval so far, as a factor."""
+_POINTS = 9
+_TIMELINES, _GROUPED_TIMELINES = 512, 4_096
+_LARGEST_SQUARED_CV = 0.7
+Array = NDArray[np.float64]
+
+
+def needs_search(params: Params) -> bool:
+    """Return whether the closed form may miss the best interval: laws of their own, or very uncertain rates."""
+    if any(cause.every is not None for cause in params.causes):
+        return True
+    total = np.maximum(analytic.failure_rate_per_s(params), 1e-300)
+    squares = sum((np.square(c.rate_per_s / total) / c.rate_shape for c in params.causes), start=np.float64(0.0))
+    return bool(np.any(squares > _LARGEST_SQUARED_CV))
+
+
+def chosen(grid: Grid, effort: Effort, progress: Callable[[float], None] | None = None) -> Params:
+    """Return the jobs of a grid with the intervals to run them with."""
+    if not (grid.auto_interval and needs_search(grid.params)):
+        return grid.params
+    return refined(grid.params, effort, progress)
+
+
+def refined(params: Params, effort: Effort, progress: Callable[[float], None] | None = None) -> Params:
+    """Return the jobs with the intervals that simulate best, starting from those they have.
+
+    Three looks of nine intervals each, on the same draws, each closer around the best of the one before; at last the
+    vertex of the parabola in log interval through the best and its neighbours.
+    """
+    interval_s = np.asarray(params.checkpoint.interval_s, dtype=np.float64)
+    for part, reach in enumerate(_REACH):
+
+        def report(fraction: float, part: int = part) -> None:
+            if progress is not None:
+                progress((part + fraction) / len(_REACH))
+
+        interval_s = _best_of(params, interval_s, reach, effort, report)
+    return with_interval(params, interval_s[()])
+
+
+def _best_of(params: Params, centre_s: Array, reach: float, effort: Effort, progress: Callable[[float], None]) -> Array:
+    """Return the best interval up to a factor of `reach` around each centre."""
+    from mcettr.engine.run import paired_blocks
+
+    steps = np.geomspace(1.0 / reach, reach, _POINTS)
+    tried_s = np.minimum(np.asarray(centre_s)[..., None] * steps, np.asarray(params.work_s)[..., None])
+    grid = with_interval(map_numbers(params, lambda value: np.asarray(value)[..., None]), tried_s)
+    grouped = any(np.any(np.isfinite(cause.rate_shape)) for cause in params.causes)
+    timelines = _GROUPED_TIMELINES if grouped else _TIMELINES
+    paired = replace(effort, timelines=timelines, precision=None, first_timeline=INTERVAL_TIMELINES)
+    blocks = paired_blocks(grid, paired, progress)
+    ettr = (blocks.productive_s.sum(axis=1) / blocks.elapsed_s.sum(axis=1)).reshape(tried_s.shape)
+    middle = np.clip(np.argmax(ettr, axis=-1), 1, _POINTS - 2)
+    around = middle[..., None] + np.array([-1, 0, 1])
+    log_s = vertex(np.take_along_axis(np.log(tried_s), around, -1), np.take_along_axis(ettr, around, -1))
+    return np.asarray(np.exp(log_s), dtype=np.float64)
+
+
+def vertex(x: Any, y: Any) -> Any:
+    """Return where the parabola through three points (last axis) is highest, never outside them.
+
+    >>> float(vertex(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 2.0])))
+    1.1666666666666667
+    """
+    left, right = x[..., 1] - x[..., 0], x[..., 2] - x[..., 1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rise, fall = (y[..., 1] - y[..., 0]) / left, (y[..., 2] - y[..., 1]) / right
+        top = x[..., 1] + 0.5 * (rise * right + fall * left) / (rise - fall)
+    highest = np.take_along_axis(x, np.argmax(y, axis=-1)[..., None], -1)[..., 0]
+    return np.where(np.isfinite(top) & (rise > fall), np.clip(top, x[..., 0], x[..., 2]), highest)
