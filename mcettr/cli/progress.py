@@ -1,0 +1,95 @@
+"""Progress on stderr: nothing for a second, then a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from mcettr.cli.session import note
+
+if TYPE_CHECKING:
+    from mcettr.engine.device import Device
+
+_SHOW_AFTER_S, _LINE_EVERY_S = 1.0, 10.0
+
+
+@contextmanager
+def progress(quiet: bool, device: Device) -> Iterator[Callable[[float], None] | None]:
+    """Give a function that takes the fraction done, and shows it on stderr once a second has passed.
+
+    A terminal gets a moving bar, anything else a line every ten seconds. The first call, when all input is known to
+    be good, names the device where the user left the choice and it is not the processor.
+    """
+    if quiet:
+        yield None
+        return
+    moving = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    shown: _Bar | _Lines = _Bar() if moving else _Lines()
+    is_named = not device.chosen or device.name == "cpu"
+
+    def update(fraction: float) -> None:
+        nonlocal is_named
+        if not is_named:
+            is_named = True
+            note(f"running on {device.name} ({device.description})")
+        shown.update(fraction)
+
+    try:
+        yield update
+    finally:
+        shown.close()
+
+
+class _Lines:
+    """Progress as a line now and then."""
+
+    def __init__(self) -> None:
+        self._began = self._last = time.monotonic()
+
+    def update(self, fraction: float) -> None:
+        now = time.monotonic()
+        if now - self._last >= _LINE_EVERY_S and fraction < 1.0:
+            self._last = now
+            note(f"{fraction:.0%} done after {now - self._began:.0f} s")
+
+    def close(self) -> None:
+        """Leave the lines as they are."""
+
+
+class _Bar:
+    """Progress as a bar that vanishes at the end; it moves by itself while a compilation reports nothing."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._fraction = 0.0
+        self._bar: Any = None
+        self._timer = threading.Timer(_SHOW_AFTER_S, self._start)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TimeElapsedColumn
+
+        with self._lock:
+            columns = (SpinnerColumn("line"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+            self._bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
+            self._task = self._bar.add_task("", total=1.0, completed=self._fraction)
+            self._bar.start()
+
+    def update(self, fraction: float) -> None:
+        with self._lock:
+            self._fraction = fraction
+            if self._bar is not None:
+                self._bar.update(self._task, completed=fraction)
+
+    def close(self) -> None:
+        self._timer.cancel()
+        with self._lock:
+            if self._bar is not None:
+                self._bar.stop()

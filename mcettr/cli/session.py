@@ -1,0 +1,83 @@
+"""What all commands share: reading the scenario, choosing the device, and what goes to stdout and to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mcettr.errors import DeviceError, ScenarioError
+
+if TYPE_CHECKING:
+    from mcettr.engine.device import Device
+    from mcettr.scenario import Scenario
+
+
+NO_ANSWER = 1
+
+
+def read_overrides(assignments: Sequence[str] | None) -> dict[str, object]:
+    """Return values by dotted path from texts such as ``job.gpus=12288``.
+
+    >>> read_overrides(["job.gpus=12288"])
+    {'job.gpus': '12288'}
+    """
+    found: dict[str, object] = {}
+    for text in assignments or ():
+        path, equals, value = text.partition("=")
+        if not equals or not path.strip():
+            raise ScenarioError(f"--set: expected PATH=VALUE, found {text!r}; write it like job.gpus=12288")
+        found[path.strip()] = value.strip()
+    return found
+
+
+def load_scenario(source: str, assignments: Sequence[str] | None) -> Scenario:
+    """Return the scenario of a command, its `--set` values in place."""
+    from mcettr.scenario import load
+
+    return load(source, read_overrides(assignments))
+
+
+def choose_device(name: str) -> Device:
+    """Return the device to run on."""
+    from mcettr.engine.device import resolve
+
+    try:
+        return resolve(name)
+    except DeviceError as error:  # asking for what is not there is bad input; exit code 3 is for what fails later
+        raise ScenarioError(str(error)) from None
+
+
+def note(text: str) -> None:
+    """Print a line for people on stderr."""
+    print(f"mcettr: {text}", file=sys.stderr, flush=True)
+
+
+def notes(lines: Sequence[str], quiet: bool) -> None:
+    """Print warnings on stderr, unless the user wants none."""
+    for line in () if quiet else lines:
+        note(f"warning: {line}")
+
+
+def exit_code(feasible: bool, reason: str, show: bool) -> int:
+    """Return the exit code of a search, after saying why it has no answer where stdout does not show it to people."""
+    if not feasible and show:
+        note(f"no answer: {reason}")
+    return 0 if feasible else NO_ANSWER
+
+
+def emit(*pieces: str) -> None:
+    """Print a result on stdout; a reader that has gone away, as `head` does, is no error."""
+    try:
+        print(*pieces, sep="", flush=True)
+    except BrokenPipeError:
+        # the interpreter flushes stdout once more at its end: let that go nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def emit_json(tree: Mapping[str, Any]) -> None:
+    """Print one JSON object on stdout."""
+    from mcettr.report.objects import to_json
+
+    emit(to_json(tree))

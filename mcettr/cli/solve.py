@@ -1,0 +1,57 @@
+"""`mcettr solve`: the value of one field that meets a target."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mcettr.cli import options as o
+from mcettr.cli import session as s
+from mcettr.cli.answers import check_answer_files, hand_over, warn
+from mcettr.cli.progress import progress
+
+EXAMPLE = "Example:  mcettr solve rsc-1 --set job.gpus=12288 --vary checkpoint.write_time --target ettr=0.9"
+TargetOption = Annotated[
+    str, typer.Option("--target", metavar="NAME=X", help="ettr=0.9, or completion@45d=0.95 (done by then).")
+]
+
+
+def solve(
+    scenario: o.ScenarioArgument,
+    vary: o.VaryOption,
+    target: TargetOption,
+    set_: o.SetOption = None,
+    timelines: o.TimelinesOption = None,
+    precision: o.PrecisionOption = None,
+    seed: o.SeedOption = None,
+    device: o.DeviceOption = "auto",
+    output: o.JsonFileOption = None,
+    json: o.JsonOption = False,
+    quiet: o.QuietOption = False,
+) -> int:
+    """Find the value of one field that meets a target, with its interval; or say why none does (exit code 1)."""
+    from mcettr.report.answer_text import solve_text
+    from mcettr.report.text import terminal_width
+    from mcettr.sweep.solve import solve as search
+    from mcettr.sweep.vary import read_vary
+
+    outputs = check_answer_files(output)
+    job = s.load_scenario(scenario, set_)
+    chosen = s.choose_device(device)
+    warn(job, quiet)
+    with progress(quiet, chosen) as report:
+        found = search(
+            job,
+            vary=vary,
+            target=target,
+            timelines=timelines,
+            precision=precision,
+            seed=seed or 0,
+            device=chosen.name,
+            progress=report,
+        )
+    unit = read_vary(job, vary).unit
+    tree = found.to_json() | {"unit": unit, "seed": seed or 0, "scenario": job.to_dict()}
+    hand_over(tree, solve_text(found, unit, terminal_width()), outputs, json)
+    return s.exit_code(found.feasible, found.reason, show=json and not quiet)

@@ -1,0 +1,89 @@
+"""`mcettr sweep`: a labelled grid of scenarios."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcettr.cli import options as o
+from mcettr.cli import session as s
+from mcettr.cli.answers import hand_over_result
+from mcettr.cli.progress import progress
+from mcettr.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from mcettr.sweep.spec import SweepSpec
+
+EXAMPLE = "Example:  mcettr sweep rsc-1 --axis job.gpus=1024,4096,12288 --axis 'checkpoint.write_time=geom:1s:5min:7'"
+SweepArgument = Annotated[str, typer.Argument(help="A sweep file; with --axis a preset or a scenario file.")]
+AxisOption = Annotated[
+    list[str] | None,
+    typer.Option("--axis", metavar="PATH=SPEC", help="Values as a,b,c or geom:LO:HI:N or lin:LO:HI:N; repeatable."),
+]
+
+
+def sweep(
+    scenario: SweepArgument,
+    axis: AxisOption = None,
+    set_: o.SetOption = None,
+    timelines: o.TimelinesOption = None,
+    precision: o.PrecisionOption = None,
+    seed: o.SeedOption = None,
+    device: o.DeviceOption = "auto",
+    deadline: o.DeadlineOption = None,
+    output: o.OutputOption = None,
+    json: o.JsonOption = False,
+    quiet: o.QuietOption = False,
+) -> None:
+    """Simulate every combination of some fields' values: a labelled grid.
+
+    With --deadline each cell gets at least 1,024 timelines, unless --timelines says otherwise.
+    """
+    from mcettr.report.files import check_outputs
+    from mcettr.report.sweep_text import sweep_text
+    from mcettr.sweep.run import sweep as run_sweep
+
+    outputs = check_outputs(output or ())
+    spec = _spec(scenario, axis, set_)
+    own = timelines is not None or precision is not None
+    chosen = s.choose_device(device)
+    with progress(quiet, chosen) as report:
+        result = run_sweep(
+            spec.scenario,
+            spec.axes,
+            timelines=timelines if own else spec.timelines,
+            precision=precision if own else spec.precision,
+            seed=spec.seed if seed is None else seed,
+            device=chosen.name,
+            deadlines=deadline or spec.deadlines,
+            progress=report,
+        )
+    hand_over_result(result, outputs, json, quiet, sweep_text)
+
+
+def _spec(source: str, axis: list[str] | None, set_: list[str] | None) -> SweepSpec:
+    """Return what is to be swept, from a sweep file or from a scenario and the axes on the command line."""
+    from mcettr.scenario.load import is_file_name
+    from mcettr.sweep.spaced import parse_axis_spec
+    from mcettr.sweep.spec import SweepSpec, load_sweep
+
+    if not axis:
+        if not is_file_name(source):
+            raise ScenarioError(
+                f"{source}: expected a sweep file, or a scenario with --axis, found none; add --axis job.gpus=1024,4096"
+            )
+        return load_sweep(source, s.read_overrides(set_))
+    axes = {}
+    for text in axis:
+        path, equals, values = text.partition("=")
+        path = path.strip()
+        if not equals or not path:
+            raise ScenarioError(f"--axis: expected PATH=SPEC, found {text!r}; write it like job.gpus=1024,4096")
+        if path in axes:
+            raise ScenarioError(f"--axis {path}: expected each axis once, found it twice; drop one")
+        try:
+            axes[path] = parse_axis_spec(values)
+        except ScenarioError as error:
+            raise ScenarioError(f"--axis {path}: {error}") from None
+    return SweepSpec(s.load_scenario(source, set_), axes)

@@ -1,0 +1,136 @@
+"""The result of one job as text: metrics, where the time goes, losses by cause, completion."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mcettr.model.budget import UNHELD
+from mcettr.report.objects import COMPLETION_LEVELS, labels_of, lines_of
+from mcettr.report.tables import activity_gpu_hours
+from mcettr.report.text import duration, number, paragraph, share, text_table
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_HOUR_S = 3600.0
+
+
+def run_text(result: xr.Dataset, width: int = 80) -> str:
+    """Return all that a single job's result holds as text, `width` letters wide where its words allow.
+
+    Parameters
+    ----------
+    result : Dataset
+        Without swept dimensions.
+    """
+    parts = [_metrics(result, width), _budget(result, width), _losses(result, width), _completion(result, width)]
+    return "\n\n".join(part for part in (*parts, assumed_text(result, width)) if part)
+
+
+def assumed_text(result: xr.Dataset, width: int = 80) -> str:
+    """Return the values that a preset assumed as one paragraph; empty where there are none."""
+    values = [line.partition(": assumed")[0] for line in lines_of(result, "assumed")]
+    return paragraph(f"Assumed, not observed: {'; '.join(values)}.", width, "  ") if values else ""
+
+
+def _value(result: xr.Dataset, name: str) -> float:
+    return float(result[name].item()) if name in result else math.nan
+
+
+def _metrics(result: xr.Dataset, width: int) -> str:
+    def row(label: str, name: str, show: Callable[[float], str] = share) -> list[str]:
+        error = _value(result, f"{name}_se")
+        return [label, show(_value(result, name)), "" if math.isnan(error) else show(error)]
+
+    rows = [
+        row("ETTR (kept work / elapsed time)", "ettr"),
+        row("ETTR while GPUs are held", "ettr_occupied"),
+        row("ETTR of one timeline: mean", "ettr_timeline_mean"),
+        row("  standard deviation", "ettr_timeline_sd"),
+    ]
+    if "rate_uncertainty_sd" in result:
+        rows.append(row("  of it: from run to run", "run_to_run_sd"))
+        rows.append(row("  of it: from uncertain rates", "rate_uncertainty_sd"))
+    levels = labels_of(result, str(result["ettr_timeline_quantile"].dims[0]))
+    quantiles = dict(zip(levels, result["ettr_timeline_quantile"].values.tolist(), strict=True))
+    rows += [[f"  quantile {level}", share(quantiles[level]), ""] for level in ("0.05", "0.5", "0.95")]
+    rows += [
+        ["GPUs", number(float(result["gpus"].item())), ""],
+        row("Elapsed time", "elapsed", duration),
+        row("GPU-hours held", "gpu_hours", number),
+        row("Interruptions", "interruptions", number),
+        row("  standard deviation", "interruptions_sd", number),
+        row("Checkpoints written", "checkpoints_written", number),
+        row("Mean time between failures", "mttf_s", duration),
+        row("Checkpoint interval", "checkpoint_interval", duration),
+    ]
+    if has_work(result):
+        rows.append(row("Finished timelines", "finished_fraction"))
+    if _value(result, "capped_fraction") > 0:
+        rows.append(row("Timelines stopped at the event cap", "capped_fraction"))
+    rows.append(["Timelines", f"{int(result['timelines'].item()):,}", ""])
+    return text_table(["Metric", "Value", "Std. error"], rows, width)
+
+
+def _budget(result: xr.Dataset, width: int) -> str:
+    activities = labels_of(result, "activity")
+    elapsed_s = _value(result, "elapsed")
+    gpu_hours = activity_gpu_hours(result)[0].tolist()
+    shares, errors = result["time_fraction"].values.tolist(), result["time_fraction_se"].values.tolist()
+    rows = [
+        [
+            activity,
+            share(part),
+            share(error),
+            number(part * elapsed_s / _HOUR_S),
+            "none held" if activity in UNHELD else number(hours),
+        ]
+        for activity, part, error, hours in zip(activities, shares, errors, gpu_hours, strict=True)
+        if part > 0 or activity == "productive"
+    ]
+    return "Where the time goes\n" + text_table(["Activity", "Share", "Std. error", "Hours", "GPU-hours"], rows, width)
+
+
+def _losses(result: xr.Dataset, width: int) -> str:
+    causes, activities = labels_of(result, "cause"), labels_of(result, "activity")
+    lost = result["lost_gpu_hours"].transpose("cause", "activity").values
+    used = [j for j in range(len(activities)) if lost[:, j].any()]
+    if not used:
+        return ""
+    rows = []
+    for cause, hours in sorted(zip(causes, lost, strict=True), key=lambda pair: -pair[1].sum()):
+        if hours.any():
+            rows.append([cause, number(hours.sum()), *(number(hours[j]) for j in used)])
+    rows.append(["total", number(lost.sum()), *(number(lost[:, j].sum()) for j in used)])
+    headers = ["Cause", "Total", *(activities[j] for j in used)]
+    return "Lost GPU-hours by cause\n" + text_table(headers, rows, width)
+
+
+def has_work(result: xr.Dataset) -> bool:
+    """Return whether the job ends with some work done, rather than at its horizon only."""
+    from mcettr.scenario.document import read_yaml
+
+    scenario = read_yaml(json.loads(result.attrs["provenance"])["scenario"], "scenario")
+    return "work" in scenario.tree["job"]
+
+
+def _completion(result: xr.Dataset, width: int) -> str:
+    if not has_work(result):
+        return ""
+    parts = []
+    if result.sizes.get("deadline", 0):
+        values = (result[f"completion_{name}"].values.tolist() for name in ("probability", "low", "high"))
+        rows = [
+            [label, share(p), f"{share(low)} to {share(high)}"]
+            for label, p, low, high in zip(labels_of(result, "deadline"), *values, strict=True)
+        ]
+        parts.append("Done by a deadline\n" + text_table(["Deadline", "Probability", "95 % interval"], rows, width))
+    times = result["completion_time"]
+    pairs = zip(labels_of(result, str(times.dims[0])), times.values.tolist(), strict=True)
+    rows = [[f"{float(level):.0%}", duration(time_s)] for level, time_s in pairs if level in COMPLETION_LEVELS]
+    if rows:
+        parts.append("Time until a share of timelines is done\n" + text_table(["Share", "Time"], rows, width))
+    return "\n\n".join(parts)

@@ -1,0 +1,164 @@
+"""A result as plain tables: one row a cell of the grid, or one row a cell and activity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column.
+
+    Parameters
+    ----------
+    name : str
+        What it holds; the labels of inner dimensions follow after dots, as in ``time_fraction.rework``.
+    unit : str
+        Unit of the numbers; "1" for none.
+    values : ndarray, shape (rows,)
+        Numbers, flags or texts.
+    """
+
+    name: str
+    unit: str
+    values: NDArray[Any]
+
+    @property
+    def header(self) -> str:
+        """The name, with the unit in brackets where there is one."""
+        return self.name if self.unit in ("1", "") else f"{self.name} [{self.unit}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of the same length under one title."""
+
+    title: str
+    columns: tuple[Column, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are, the header not counted."""
+        return len(self.columns[0].values) if self.columns else 0
+
+
+def cell_dims(result: xr.Dataset) -> tuple[str, ...]:
+    """Return the names of the swept dimensions; none for a single job.
+
+    >>> import xarray as xr
+    >>> cell_dims(xr.Dataset({"ettr": ("gpus", [0.9, 0.8])}))
+    ('gpus',)
+    """
+    return tuple(str(dim) for dim in result["ettr"].dims)
+
+
+def cell_arrays(result: xr.Dataset) -> dict[str, NDArray[Any]]:
+    """Return every variable as an array of shape (cells, *its own other dimensions), cells in C order of the grid.
+
+    A variable that does not vary along a swept dimension is repeated along it.
+
+    >>> import xarray as xr
+    >>> cell_arrays(xr.Dataset({"ettr": ("gpus", [0.9, 0.8]), "mttf": 5.0}))["mttf"].tolist()
+    [5.0, 5.0]
+    """
+    dims = cell_dims(result)
+    shape = tuple(result.sizes[dim] for dim in dims)
+    n_cells = int(np.prod(shape))
+    arrays = {}
+    for name, variable in result.data_vars.items():
+        inner = inner_dims(variable, dims)
+        values = variable.transpose(*(dim for dim in dims if dim in variable.dims), *inner).values
+        own = tuple(result.sizes[dim] if dim in variable.dims else 1 for dim in dims)
+        rest = tuple(result.sizes[dim] for dim in inner)
+        arrays[str(name)] = np.broadcast_to(values.reshape(own + rest), shape + rest).reshape((n_cells, *rest))
+    return arrays
+
+
+def inner_dims(variable: xr.DataArray, dims: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the dimensions of a variable that are not swept."""
+    return tuple(str(dim) for dim in variable.dims if dim not in dims)
+
+
+def result_table(result: xr.Dataset) -> Table:
+    """Return one row for each cell of the grid: its coordinates, then every number of the result.
+
+    >>> import xarray as xr
+    >>> ds = xr.Dataset({"ettr": ("gpus", [0.9, 0.8])}, {"gpus": [8.0, 16.0]})
+    >>> [(column.header, column.values.tolist()) for column in result_table(ds).columns]
+    [('gpus', [8.0, 16.0]), ('ettr', [0.9, 0.8])]
+    """
+    dims = cell_dims(result)
+    columns = list(coordinate_columns(result))
+    for name, values in cell_arrays(result).items():
+        variable = result[name]
+        unit = str(variable.attrs.get("units", "1"))
+        labels = [_labels(result, dim) for dim in inner_dims(variable, dims)]
+        for index in np.ndindex(values.shape[1:]):
+            parts = [name, *(labels[axis][i] for axis, i in enumerate(index))]
+            columns.append(Column(".".join(parts), unit, values[(slice(None), *index)]))
+    return Table("results", tuple(columns))
+
+
+def coordinate_columns(result: xr.Dataset) -> tuple[Column, ...]:
+    """Return the coordinates of the swept dimensions, one row a cell."""
+    dims = cell_dims(result)
+    if not dims:
+        return ()
+    grids = np.meshgrid(*(result[dim].values for dim in dims), indexing="ij")
+    units = (str(result[dim].attrs.get("units", "1")) for dim in dims)
+    return tuple(Column(dim, unit, grid.ravel()) for dim, unit, grid in zip(dims, units, grids, strict=True))
+
+
+def _labels(result: xr.Dataset, dim: str) -> list[str]:
+    if dim not in result.coords:
+        return [str(i) for i in range(result.sizes[dim])]
+    return [f"{value:.15g}" if isinstance(value, float) else str(value) for value in result[dim].values.tolist()]
+
+
+def budget_table(result: xr.Dataset) -> Table:
+    """Return one row for each cell and activity: its share of the time, and the GPU-hours it costs by cause.
+
+    Activities that take no time in any cell are left out. The GPU-hours of an activity during which the job holds no
+    GPUs are 0.
+
+    Parameters
+    ----------
+    result : Dataset
+        With `time_fraction`, `time_fraction_se` and `lost_gpu_hours`.
+    """
+    arrays = cell_arrays(result)
+    n_cells = len(arrays["ettr"])
+    used = np.flatnonzero((arrays["time_fraction"] > 0).any(axis=0))
+    activities = np.array(_labels(result, "activity"))[used]
+    columns = [Column(c.name, c.unit, np.repeat(c.values, used.size)) for c in coordinate_columns(result)]
+    columns.append(Column("activity", "1", np.tile(activities, n_cells)))
+    for name in ("time_fraction", "time_fraction_se"):
+        columns.append(Column(name, "1", arrays[name][:, used].ravel()))
+    columns.append(Column("gpu_hours", "GPU-h", activity_gpu_hours(result)[:, used].ravel()))
+    for i, cause in enumerate(_labels(result, "cause")):
+        columns.append(Column(f"lost_gpu_hours.{cause}", "GPU-h", arrays["lost_gpu_hours"][:, i, used].ravel()))
+    return Table("budget", tuple(columns))
+
+
+def activity_gpu_hours(result: xr.Dataset) -> NDArray[np.float64]:
+    """Return the mean GPU-hours of a timeline by activity, shape (cells, activities); productive ones included.
+
+    Productive hours are their share of those held. With uncertain rates that share is a mean over rates, which is not
+    one of hours: what is held and not lost is productive then, and nothing where no time is.
+    """
+    arrays = cell_arrays(result)
+    hours: NDArray[np.float64] = arrays["lost_gpu_hours"].sum(axis=1)
+    productive = _labels(result, "activity").index("productive")
+    share = np.nan_to_num(arrays["ettr_occupied"])
+    if "rate_uncertainty_sd" in arrays:
+        hours[:, productive] = np.where(share > 0.0, np.maximum(arrays["gpu_hours"] - hours.sum(axis=1), 0.0), 0.0)
+    else:
+        hours[:, productive] = share * arrays["gpu_hours"]
+    return hours
