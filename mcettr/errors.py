@@ -17,12 +17,6 @@ class OutputError(McettrError):
     """A result cannot be written or read (exit code 2)."""
 
 
-class NoAnswerError(McettrError):
-    """The question is well put and has no answer (exit code 1)."""
-
-    exit_code = 1
-
-
 class DeviceError(McettrError):
     """The device asked for cannot run (exit code 3)."""
 

@@ -62,7 +62,7 @@ def cells_of(params: Params) -> Cells:
     compact = map_params(params, lambda leaf: _compact(leaf, len(shape)), lambda leaf: leaf)
     rate_shapes = tuple(_compact(leaf, len(shape)) for leaf in beliefs)
     exact = all(np.isinf(leaf).all() for leaf in rate_shapes)
-    return Cells(_tabulated(compact), shape, None if exact else rate_shapes)
+    return Cells(tabulated(compact), shape, None if exact else rate_shapes)
 
 
 def map_params(params: Params, number: Any, table: Any) -> Params:
@@ -109,7 +109,8 @@ def map_params(params: Params, number: Any, table: Any) -> Params:
     )
 
 
-def _tabulated(params: Params) -> Params:
+def tabulated(params: Params) -> Params:
+    """Return the same job with laws that can be sampled."""
     recovery = params.recovery
     return replace(
         params,

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcettr.engine.cells import map_params
+from mcettr.engine.cells import map_params, tabulated
 from mcettr.engine.draws import Draws, Hazards
 from mcettr.engine.rates import rate_factors
 from mcettr.kernels import streams
 from mcettr.model.budget import ACTIVITIES, Outcome
-from mcettr.model.distributions import tabulate
 from mcettr.model.params import Params
 
 _CLOSE = 1e-9
@@ -260,20 +259,4 @@ def _background(job: Params, life: _Life) -> Iterator[_Span]:
 
 def _ready(params: Params) -> Params:
     """Return the job with plain floats, and laws that can be sampled."""
-    recovery = params.recovery
-    causes = tuple(
-        replace(
-            cause,
-            every=None if cause.every is None else tabulate(cause.every),
-            detection=tabulate(cause.detection),
-            diagnosis=tabulate(cause.diagnosis),
-        )
-        for cause in params.causes
-    )
-    startup = tuple((name, tabulate(law)) for name, law in recovery.startup)
-    recovery = replace(
-        recovery, queue_wait=tabulate(recovery.queue_wait), startup=startup, restore=tabulate(recovery.restore)
-    )
-    return map_params(
-        replace(params, causes=causes, recovery=recovery), lambda leaf: float(np.asarray(leaf).item()), np.ravel
-    )
+    return map_params(tabulated(params), lambda leaf: float(np.asarray(leaf).item()), np.ravel)
