@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,21 @@ from scipy import optimize
 
 from mcettr.errors import AnalyticError
 from mcettr.model import analytic, renewal
-from mcettr.model.distributions import Distribution, fixed
+from mcettr.model.counts import exactly
+from mcettr.model.distributions import Distribution, fixed, mean
 from mcettr.model.params import Cause, Checkpoint, Params, Recovery
+from mcettr.model.physics import (
+    Incidents,
+    Lemons,
+    LocalTier,
+    Maintenance,
+    Profile,
+    Repeat,
+    ReplicaGroups,
+    Retention,
+    Spares,
+    StartFailure,
+)
 
 MIN, HOUR, DAY = 60.0, 3600.0, 86400.0
 NEVER = fixed(float("inf"))
@@ -41,6 +55,10 @@ def job(
     save = Checkpoint(interval_s, write_time_s, write_time_s if stall_s is None else stall_s, slowdown)
     causes = (Cause("node", rate_per_s, **cause),)
     return Params(8.0, work_s, horizon_s, save, causes, recovery or Recovery(), horizon_given=horizon_given)
+
+
+def saving(**change: Any) -> Params:
+    return replace(job(), checkpoint=Checkpoint(1800.0, 60.0, 60.0, **change))
 
 
 def restarting(startup_s: float, restore_s: float = 0.0, queue_s: float = 0.0) -> Recovery:
@@ -294,6 +312,58 @@ def test_expected_events_are_bounded_by_the_horizon() -> None:
     assert analytic.expected_events(job(0.0)) == 0
 
 
+def test_expected_events_count_what_raises_the_rates() -> None:
+    plain = float(analytic.expected_events(job(1e-5)))
+    node = Cause("node", 1e-5, in_incidents=True, by_lemons=True)
+
+    def times(params: Params) -> float:
+        return float(analytic.expected_events(params)) / plain
+
+    base = job(1e-5)
+    dirty = replace(base, causes=(node,), lemons=Lemons(0.01, 101.0), incidents=Incidents(1e-9, 1e9, 3.0))
+    assert times(dirty) == pytest.approx(4.0, rel=0.2)  # lemons double the rate, incidents too
+    assert times(replace(base, causes=(replace(node, repeat=Repeat(0.5, 60.0)),))) == pytest.approx(2.0, rel=0.1)
+    young = Profile((0.0, 5e5), (3.0, 1.0))
+    assert times(replace(base, causes=(replace(node, profile=young),))) == pytest.approx(2.0, rel=0.1)
+    failing = Recovery(startup=(("start", fixed(60.0)),), start_failure=StartFailure(0.75))
+    assert times(replace(base, recovery=failing)) == pytest.approx(1 + 3 * (plain + 1) / plain, rel=0.1)
+    assert times(replace(base, recovery=Recovery(max_attempt_s=5e4))) == pytest.approx(3.0, rel=0.1)
+    assert times(replace(base, maintenance=Maintenance(1e5, 1e3))) == pytest.approx(2.0, rel=0.1)
+    assert times(replace(base, recovery=Recovery(replica_groups=ReplicaGroups(8.0)))) == pytest.approx(1.0, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"recovery": Recovery(start_failure=StartFailure(1.0), startup=(("start", fixed(60.0)),))},
+        {"recovery": Recovery(max_attempt_s=30.0, startup=(("start", fixed(60.0)),))},
+        {"maintenance": Maintenance(1e5, 1e5 - 1.0), "recovery": Recovery(startup=(("start", fixed(60.0)),))},
+        {"causes": (Cause("node", 1e-5, repeat=Repeat(1.0, 60.0)),)},
+        {"causes": (Cause("node", 1e-5, "slow", detection=NEVER),)},
+        {"causes": (Cause("node", 1e-5, "silent", detection=NEVER),)},
+        {"checkpoint": Checkpoint(1800.0, 60.0, 60.0, retention=Retention(1.0))},
+        {"checkpoint": Checkpoint(np.inf, 60.0, 60.0, retention=Retention(0.5)), "work_s": np.inf},
+    ],
+)
+def test_expected_events_stay_finite_and_positive(change: dict[str, Any]) -> None:
+    events = analytic.expected_events(replace(job(1e-5, horizon_s=1e8), **change))
+    assert 0.0 < events <= 1e8 / 29.0
+
+
+def test_a_local_tier_saves_work() -> None:
+    rate = 1 / HOUR
+    crash = Cause("crash", rate, nodes_lost=exactly(0.0))
+    single = replace(job(rate, 8 * HOUR, 60.0), causes=(crash,))
+    tiers = replace(single.checkpoint, local=LocalTier(96.0, 2.0, 2.0))
+    both = replace(single, checkpoint=tiers)
+    quick = job(rate, 300.0, 2.0 + 60.0 / 96.0)
+    events = float(analytic.expected_events(both))
+    assert events == pytest.approx(float(analytic.expected_events(quick)), rel=0.01)
+    assert events < 0.01 * float(analytic.expected_events(single))
+    lost = replace(both, causes=(replace(crash, nodes_lost=exactly(1.0)),))
+    assert float(analytic.expected_events(lost)) > 100 * events
+
+
 @pytest.mark.parametrize(
     ("params", "word"),
     [
@@ -301,6 +371,27 @@ def test_expected_events_are_bounded_by_the_horizon() -> None:
         (job(rate_shape=20.5), "uncertain"),
         (job(detection=NEVER), "detection"),
         (job(recovery=Recovery(queue_wait=NEVER)), "queue"),
+        (job(kind="silent"), "silent corruption"),
+        (job(kind="slow"), "slow nodes"),
+        (job(kind="preemption"), "preemptions"),
+        (job(profile=Profile((0.0,), (1.0,))), "profile"),
+        (job(repeat=Repeat(0.1, 60.0)), "repeated failures"),
+        (replace(job(), rate_shape=25.0), "uncertain factor"),
+        (replace(job(), incidents=Incidents(1e-6, 1e3, 8.0)), "incidents"),
+        (replace(job(), lemons=Lemons(0.01, 30.0)), "lemons"),
+        (replace(job(), maintenance=Maintenance(1e6, 60.0)), "maintenance"),
+        (replace(job(), check_every_s=60.0), "health checks"),
+        (saving(verify_s=1.0), "verification"),
+        (saving(write_time=fixed(60.0)), "write times"),
+        (saving(local=LocalTier(6.0, 1.0, 1.0)), "local tier"),
+        (saving(retention=Retention()), "unusable saves"),
+        (job(recovery=Recovery(startup_if_replaced=(("image", fixed(9.0)),))), "replaced nodes"),
+        (job(recovery=Recovery(start_failure=StartFailure(0.1))), "failed starts"),
+        (job(recovery=Recovery(data_fast_forward=0.001)), "data fast-forward"),
+        (job(recovery=Recovery(spares=Spares(1.0, 0.0, 1.0, 60.0, 60.0))), "spares"),
+        (job(recovery=Recovery(replica_groups=ReplicaGroups(1.0))), "replica groups"),
+        (job(recovery=Recovery(max_attempt_s=1e5)), "longest attempt"),
+        (replace(saving(verify_s=1.0), maintenance=Maintenance(1e6, 60.0)), "verification and maintenance"),
     ],
 )
 def test_refuses_outside_the_core_model(params: Params, word: str) -> None:
@@ -310,6 +401,10 @@ def test_refuses_outside_the_core_model(params: Params, word: str) -> None:
     for form in (analytic.ettr, analytic.best_interval_s, analytic.expected_completion_s, analytic.explain):
         with pytest.raises(AnalyticError, match=word):
             form(params)
+    core = analytic.at_mean_rates(params)
+    if not any(mean(c.detection) == np.inf for c in core.causes) and core.recovery.queue_wait != NEVER:
+        assert analytic.core_model_reason(core) is None
+        assert 0.0 < float(analytic.ettr(core)) < 1.0
 
 
 def test_refuses_the_completion_of_a_stretched_schedule_but_not_its_long_run() -> None:

@@ -15,7 +15,7 @@ from mcettr.model import renewal
 from mcettr.model.core import (
     Core,
     as_array,
-    at_mean_rates,
+    completion_of_core_s,
     core_model_reason,
     core_numbers,
     downtimes_s,
@@ -23,7 +23,9 @@ from mcettr.model.core import (
     failure_rate_per_s,
     mttf_s,
 )
-from mcettr.model.distributions import Distribution, Number, mean
+from mcettr.model.distributions import Number, mean
+from mcettr.model.events import expected_events
+from mcettr.model.nearest import at_mean_rates
 from mcettr.model.params import Params
 
 __all__ = [
@@ -128,7 +130,7 @@ def expected_completion_s(params: Params) -> Number:
     core = core_numbers(params)
     if np.any(core.stretched):
         raise AnalyticError("no closed form for the completion time: a background write outlasts the interval")
-    return _completion_s(core)
+    return completion_of_core_s(core)
 
 
 def ettr_of_job(params: Params) -> Number:
@@ -143,7 +145,7 @@ def ettr(params: Params) -> Number:
     (bounded from above, as if every interval were a matter of luck).
     """
     core = core_numbers(params)
-    total = _completion_s(core)
+    total = completion_of_core_s(core)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         failure_s = (np.divide(1.0, core.rate) + core.downtime) * np.exp(core.rate * (core.startup + core.restore))
         part_s = total / renewal.n_intervals(core.work, core.interval) + failure_s
@@ -151,23 +153,6 @@ def ettr(params: Params) -> Number:
         in_time = (total + 7.0 * spread_s <= params.horizon_s) | (not params.horizon_given)
         of_job = np.isfinite(core.work) & ~core.stretched & in_time
         return np.where(of_job, core.work / total, ettr_long_run(params))[()]
-
-
-def expected_events(params: Params) -> Number:
-    """Return about how many failures a timeline sees until its work or its horizon ends; never refuses.
-
-    Exact without a binding horizon in the core model: failures number rate x mean time at risk (Wald). Finite even
-    for jobs that never finish.
-    """
-    horizon = as_array(params.horizon_s)
-    causes = tuple(
-        replace(c, detection=_capped(c.detection, horizon), diagnosis=_capped(c.diagnosis, horizon))
-        for c in at_mean_rates(params).causes
-    )
-    recovery = replace(params.recovery, queue_wait=_capped(params.recovery.queue_wait, horizon))
-    core = core_numbers(replace(params, causes=causes, recovery=recovery), strict=False)
-    elapsed = np.minimum(_completion_s(core) - core.queue, horizon)
-    return np.maximum(core.rate * elapsed / (1.0 + core.rate * core.downtime), 0.0)[()]
 
 
 def ceiling(params: Params) -> Number:
@@ -211,22 +196,6 @@ def explain(params: Params) -> dict[str, Number]:
     }
 
 
-def _completion_s(core: Core) -> Number:
-    """Return the mean completion time, from a stretched schedule as if it were one of the longer interval."""
-    return core.queue + renewal.completion_s(
-        core.rate,
-        core.work,
-        np.where(core.stretched, np.minimum(core.lag, core.work), core.interval),
-        stall_s=core.stall,
-        write_time_s=core.write_time,
-        slowdown=core.slowdown,
-        startup_s=core.startup,
-        restore_s=core.restore,
-        downtime_s=core.downtime,
-        resumes=core.resumes,
-    )
-
-
 def _checkpoint_share(core: Core) -> Number:
     """Return the share of training time that saves take: saves begin at ages T, T + L, T + 2 L, ..."""
     rate, background = core.rate, core.write_time - core.stall
@@ -235,8 +204,3 @@ def _checkpoint_share(core: Core) -> Number:
     with np.errstate(divide="ignore", invalid="ignore"):
         taken = (renewal.exposed_s(rate, core.stall) + slowed) / renewal.exposed_s(rate, span)
         return np.where(core.blocked > 0, np.where(np.isfinite(span), taken * np.exp(-rate * core.interval), 0.0), 0.0)
-
-
-def _capped(law: Distribution, longest_s: Number) -> Distribution:
-    """Return the fixed law of the mean, at most `longest_s`."""
-    return Distribution("fixed", (np.minimum(mean(law), longest_s),))

@@ -22,8 +22,18 @@ ACTIVITIES: tuple[str, ...] = (
 UNHELD: tuple[str, ...] = ("queue", "maintenance")
 """Activities during which the job holds no GPUs."""
 
-START, CHECKPOINT, HORIZON = "start", "checkpoint", "horizon"
-"""Causes of lost time that are no failures: the first submission, saving, and the end of the simulated time."""
+START, CHECKPOINT, PLANNED, HORIZON = "start", "checkpoint", "planned", "horizon"
+"""Causes of lost time that are no failures: the first submission, saving, planned stops, the end of the simulated
+time."""
+
+
+def cause_rows(failure_causes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the rows of a table by cause.
+
+    >>> cause_rows(("node",))
+    ('start', 'node', 'checkpoint', 'planned', 'horizon')
+    """
+    return (START, *failure_causes, CHECKPOINT, PLANNED, HORIZON)
 
 
 class Outcome(IntEnum):

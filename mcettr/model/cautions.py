@@ -9,8 +9,10 @@ import numpy as np
 
 from mcettr.model import analytic, renewal
 from mcettr.model.core import several
-from mcettr.model.distributions import mean
-from mcettr.model.params import Params
+from mcettr.model.distributions import Number, mean
+from mcettr.model.nearest import latency_s
+from mcettr.model.params import Cause, Params
+from mcettr.model.physics_cautions import physics_warnings
 from mcettr.model.problems import Cells, Problem, duration_text
 
 _YEAR_S = 365.25 * 86400.0
@@ -27,8 +29,10 @@ def warnings(params: Params, see: Cells) -> Iterator[Problem]:
     yield from _stretched(params, see)
     yield from _rate(params, see)
     yield from _never_noticed(params, see)
+    yield from physics_warnings(params, see)
     core = analytic.at_mean_rates(params)
-    known = analytic.core_model_reason(core) is None
+    # The nearest core job has no local tier, so its figures would be far too bad.
+    known = params.checkpoint.local is None and analytic.core_model_reason(core) is None
     yield from _mostly_saving(params, core if known else None, see)
     if known:
         yield from _rarely_saving(core, see)
@@ -74,8 +78,7 @@ def _rate(params: Params, see: Cells) -> Iterator[Problem]:
 
 def _never_noticed(params: Params, see: Cells) -> Iterator[Problem]:
     cells = {
-        c.name: ~np.isfinite(np.add(mean(c.detection), mean(c.diagnosis)))
-        & ((c.every is not None) | np.greater(c.rate_per_s, 0.0))
+        c.name: ~np.isfinite(_unnoticed_s(params, c)) & ((c.every is not None) | np.greater(c.rate_per_s, 0.0))
         for c in params.causes
     }
     concerned = [name for name, bad in cells.items() if np.any(bad)]
@@ -93,6 +96,13 @@ def _never_noticed(params: Params, see: Cells) -> Iterator[Problem]:
         params.horizon_s,
         np.divide(params.horizon_s, params.work_s),
     )
+
+
+def _unnoticed_s(params: Params, cause: Cause) -> Number:
+    """Return the mean time that the job stands still by a fault; it goes on with a slow node or corrupted work."""
+    if cause.kind == "slow":
+        return np.float64(0.0)
+    return np.add(mean(cause.diagnosis), 0.0 if cause.kind == "silent" else latency_s(params, cause))
 
 
 def _mostly_saving(params: Params, core: Params | None, see: Cells) -> Iterator[Problem]:

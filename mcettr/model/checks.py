@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from mcettr.model import analytic, renewal
 from mcettr.model.cautions import warnings
 from mcettr.model.core import uncertain_rates
+from mcettr.model.fields import Field, fields
 from mcettr.model.params import Params
-from mcettr.model.problems import Cells, Problem, duration_text, laws, leaves
+from mcettr.model.problems import Cells, Problem, duration_text
+from mcettr.model.refusals import refusals
 
 __all__ = ["MOST_SAVES", "Problem", "check"]
 
@@ -38,7 +40,7 @@ def check(params: Params, deadlines_s: Sequence[float] = ()) -> list[Problem]:
     """
     with np.errstate(all="ignore"):
         see = Cells(params)
-        for step in (_numbers, _relations):
+        for step in (_numbers, _relations, refusals):
             if problems := list(step(params, see)):
                 return problems
         return list(_deadlines(params, deadlines_s, see)) or list(warnings(params, see))
@@ -46,23 +48,22 @@ def check(params: Params, deadlines_s: Sequence[float] = ()) -> list[Problem]:
 
 def _numbers(params: Params, see: Cells) -> Iterator[Problem]:
     """Errors of single numbers: sign, finiteness, range."""
-    endless = {"job.work", "job.horizon", "checkpoint.interval"} | {path for path, _, may in laws(params) if may}
-    positive = {"job.gpus", "job.work", "job.horizon", "checkpoint.interval"}
-    for path, value in leaves(params):
-        finite = path in endless or path.endswith(".count")
-        bad = np.isnan(value) | (np.less(value, 0.0)) | (np.isinf(value) & (not finite))
-        if path in positive:
-            bad = bad | np.less_equal(value, 0.0)
-        expected = "more than 0" if path in positive else "at least 0"
-        limit = "" if finite else " and finite"
-        shown = _plain if path in {"job.gpus"} or path.endswith(("rate", "count", "slowdown")) else duration_text
-        advice = ", a free save has no best interval: give one" if path == "checkpoint.interval" else ""
-        text = f"expected {expected}{limit}, found {{}}{advice}"
-        yield from see.where("error", path, bad, lambda x, text=text, shown=shown: text.format(shown(x)), value)
-    share = params.checkpoint.slowdown
-    yield from see.where(
-        "error", "checkpoint.slowdown", np.greater(share, 1.0), lambda x: f"expected at most 1, found {x:g}", share
-    )
+    for field in fields(params):
+        value, shown = field.value, duration_text if field.is_time else _plain
+        too_low = np.less_equal(value, field.low) if field.above_low else np.less(value, field.low)
+        bad = np.isnan(value) | too_low | (np.isinf(value) & (not field.endless))
+        limit = "" if field.endless else " and finite"
+        expected = f"{'more than' if field.above_low else 'at least'} {field.low:g}{limit}"
+        yield from see.where("error", field.path, bad, _range(expected, field, shown), value)
+        too_high = np.greater_equal(value, field.high) if field.below_high else np.greater(value, field.high)
+        expected = f"{'less than' if field.below_high else 'at most'} {field.high:g}"
+        yield from see.where("error", field.path, np.isfinite(value) & too_high, _range(expected, field, shown), value)
+        broken = np.isfinite(value) & np.not_equal(value, np.round(value)) & field.whole
+        yield from see.where("error", field.path, broken & ~bad, _range("a whole number", field, shown), value)
+
+
+def _range(expected: str, field: Field, shown: Callable[[float], str]) -> Callable[[float], str]:
+    return lambda x: f"expected {expected}, found {shown(x)}{field.advice}"
 
 
 def _relations(params: Params, see: Cells) -> Iterator[Problem]:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from mcettr.errors import AnalyticError
 from mcettr.model import renewal
 from mcettr.model.distributions import Number, mean
-from mcettr.model.params import Cause, Params
+from mcettr.model.mean_rates import mean_rate_per_s
+from mcettr.model.params import Params
 
 
 def failure_rate_per_s(params: Params) -> Number:
     """Return the mean number of failures per second at risk, all causes together; a law `every` counts 1 / mean.
+
+    Bad times, lemons and repeats count (see `mcettr.model.mean_rates`).
 
     >>> from mcettr.model.params import Cause, Checkpoint, Params
     >>> job = Params(8.0, 1e6, 1e9, Checkpoint(1800.0, 60.0, 60.0), (Cause("a", 2e-5), Cause("b", 3e-5)))
     >>> round(float(failure_rate_per_s(job)), 7)
     5e-05
     """
-    return as_array(sum((mean_rate_per_s(cause) for cause in params.causes), start=np.float64(0.0)))
+    return as_array(sum((mean_rate_per_s(params, cause) for cause in params.causes), start=np.float64(0.0)))
 
 
 def mttf_s(params: Params) -> Number:
@@ -49,6 +52,8 @@ def core_model_reason(params: Params) -> str | None:
         return f"the failures of {several(drills)} follow a law of their own (every), not a constant rate"
     if uncertain := uncertain_rates(params):
         return f"{uncertain}, and the value at the mean is not the mean value"
+    if beyond := mechanisms(params):
+        return f"the core model has no {several(beyond, 'mechanism')}"
     unbounded = [(c.name, ~np.isfinite(mean(c.detection) + mean(c.diagnosis)), c.rate_per_s) for c in params.causes]
     if endless := [name for name, bad, rate in unbounded if np.any(bad & (as_array(rate) > 0))]:
         return f"the detection or diagnosis of {several(endless)} has no finite mean"
@@ -65,27 +70,55 @@ def uncertain_rates(params: Params) -> str | None:
     >>> uncertain_rates(Params(8.0, 1e6, 1e9, Checkpoint(1800.0, 60.0, 60.0), causes))
     'the rates of gpu and 2 more causes are uncertain'
     """
-    names = [c.name for c in params.causes if np.any(np.isfinite(c.rate_shape) & (as_array(c.rate_per_s) > 0))]
+    failing = [c for c in params.causes if np.any(as_array(c.rate_per_s) > 0)]
+    if failing and np.any(np.isfinite(params.rate_shape)):
+        return "all rates share an uncertain factor"
+    names = [c.name for c in failing if np.any(np.isfinite(c.rate_shape) & (as_array(c.rate_per_s) > 0))]
     if not names:
         return None
     return f"the rate{'s' * (len(names) > 1)} of {several(names)} {'is' if len(names) == 1 else 'are'} uncertain"
 
 
-def several(names: Sequence[str]) -> str:
+def mechanisms(params: Params) -> list[str]:
+    """Return the names of the job's mechanisms that the core model does not know.
+
+    >>> from mcettr.model.params import Cause, Checkpoint, Params
+    >>> job = Params(8.0, 1e6, 1e9, Checkpoint(1800.0, 60.0, 60.0), (Cause("sdc", 1e-5, "silent"),))
+    >>> mechanisms(job)
+    ['silent corruption']
+    """
+    save, recovery, causes = params.checkpoint, params.recovery, params.causes
+    found = {
+        "silent corruption": any(c.kind == "silent" for c in causes),
+        "slow nodes": any(c.kind == "slow" for c in causes),
+        "preemptions": any(c.kind == "preemption" for c in causes),
+        "profile of rates": any(c.profile is not None for c in causes),
+        "repeated failures": any(c.repeat is not None for c in causes),
+        "incidents": params.incidents is not None,
+        "lemons": params.lemons is not None,
+        "verification": np.any(save.verify_s),
+        "random write times": save.write_time is not None,
+        "local tier of saves": save.local is not None,
+        "unusable saves": save.retention is not None,
+        "startup phases for replaced nodes": bool(recovery.startup_if_replaced),
+        "failed starts": recovery.start_failure is not None,
+        "data fast-forward": np.any(recovery.data_fast_forward),
+        "spares": recovery.spares is not None,
+        "replica groups": recovery.replica_groups is not None,
+        "longest attempt": recovery.max_attempt_s is not None,
+        "maintenance": params.maintenance is not None,
+        "periodic health checks": params.check_every_s is not None,
+    }
+    return [name for name, there in found.items() if there]
+
+
+def several(names: Sequence[str], what: str = "cause") -> str:
     """Return the first of some causes, and how many more there are.
 
     >>> several(["gpu"]), several(["gpu", "nic"]), several(["gpu", "nic", "host"])
     ('gpu', 'gpu and nic', 'gpu and 2 more causes')
     """
-    return " and ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} more causes"
-
-
-def at_mean_rates(params: Params) -> Params:
-    """Return the job with every cause striking at a known constant rate, its mean: for starting values only."""
-    causes = tuple(
-        replace(c, rate_per_s=mean_rate_per_s(c), rate_shape=float("inf"), every=None) for c in params.causes
-    )
-    return replace(params, causes=causes)
+    return " and ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} more {what}s"
 
 
 @dataclass(frozen=True)
@@ -136,6 +169,22 @@ def core_numbers(params: Params, strict: bool = True) -> Core:
     )
 
 
+def completion_of_core_s(core: Core) -> Number:
+    """Return the mean completion time, from a stretched schedule as if it were one of the longer interval."""
+    return core.queue + renewal.completion_s(
+        core.rate,
+        core.work,
+        np.where(core.stretched, np.minimum(core.lag, core.work), core.interval),
+        stall_s=core.stall,
+        write_time_s=core.write_time,
+        slowdown=core.slowdown,
+        startup_s=core.startup,
+        restore_s=core.restore,
+        downtime_s=core.downtime,
+        resumes=core.resumes,
+    )
+
+
 def downtimes_s(params: Params) -> tuple[Number, Number, Number]:
     """Return mean detection, diagnosis and queue of a failure; causes count in proportion to their rates."""
     total = failure_rate_per_s(params)
@@ -143,15 +192,11 @@ def downtimes_s(params: Params) -> tuple[Number, Number, Number]:
     diagnosis: Number = np.float64(0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         for cause in params.causes:
-            share = np.where(mean_rate_per_s(cause) > 0, mean_rate_per_s(cause) / total, 0.0)
+            rate = mean_rate_per_s(params, cause)
+            share = np.where(rate > 0, rate / total, 0.0)
             detection = detection + np.where(share > 0, share * mean(cause.detection), 0.0)
             diagnosis = diagnosis + np.where(share > 0, share * mean(cause.diagnosis), 0.0)
     return as_array(detection), as_array(diagnosis), as_array(mean(params.recovery.queue_wait))
-
-
-def mean_rate_per_s(cause: Cause) -> Number:
-    """Return the cause's mean number of failures per second at risk."""
-    return as_array(cause.rate_per_s if cause.every is None else 1.0 / mean(cause.every))
 
 
 def as_array(value: Number) -> Number:

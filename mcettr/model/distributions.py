@@ -109,6 +109,42 @@ def variance(law: Distribution) -> Number:
     return _moment(law, 2) - np.square(_moment(law, 1))
 
 
+def exceedance(law: Distribution, t_s: Number) -> Number:
+    """Return the probability that the duration is longer than `t_s` seconds.
+
+    >>> float(exceedance(Distribution("uniform", (0.0, 10.0)), 7.5))
+    0.25
+    """
+    kind, v = law.kind, [np.asarray(x, dtype=np.float64) for x in law.values]
+    t = np.maximum(np.asarray(t_s, dtype=np.float64), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if kind == "fixed":
+            return np.where(v[0] > t, 1.0, 0.0)[()]
+        if kind == "exponential":
+            return np.where(v[0] > 0, np.exp(-t / v[0]), 0.0)[()]
+        if kind == "weibull":
+            return np.where(v[0] > 0, np.exp(-np.power(t / v[0], v[1])), 0.0)[()]
+        if kind == "gamma":
+            shape = 1.0 / np.maximum(np.square(v[1]), 1e-12)
+            return special.gammaincc(shape, shape * t / v[0])[()]
+        if kind == "uniform":
+            return np.where(v[1] > v[0], np.clip((v[1] - t) / (v[1] - v[0]), 0.0, 1.0), v[0] > t)[()]
+        if kind == "mixture":
+            return sum(w * exceedance(part, t) for w, part in zip(v, law.components, strict=True))
+        if kind == "lognormal":
+            return _beyond(np.log(v[0]), v[1], np.log(t), -np.inf, np.inf)[()]
+        if kind == "quantiles":
+            return sum(_beyond(intercept, slope, np.log(t), *ends) for intercept, slope, *ends in _pieces(v))
+    raise ValueError(f"no probabilities for a {kind} law; take them before tabulate()")
+
+
+def _beyond(intercept: Any, slope: Any, log_t: Any, low: Any, high: Any) -> Any:
+    """Return the chance that the normal score lies between `low` and `high`, and the line above `log_t` there."""
+    level = np.where(log_t < intercept, -np.inf, np.inf)
+    crossing = np.where(slope > 0, (log_t - intercept) / np.where(slope > 0, slope, 1.0), level)
+    return special.ndtr(-np.clip(crossing, low, high)) - special.ndtr(-high)
+
+
 def _moment(law: Distribution, order: int) -> Number:
     kind, v, k = law.kind, [np.asarray(x, dtype=np.float64) for x in law.values], order
     if kind == "fixed":

@@ -5,9 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mcettr.model.counts import Counts
 from mcettr.model.distributions import Distribution, Number, fixed
+from mcettr.model.physics import (
+    Incidents,
+    Lemons,
+    LocalTier,
+    Maintenance,
+    Profile,
+    Repeat,
+    ReplicaGroups,
+    Retention,
+    Spares,
+    StartFailure,
+)
 
-CauseKind = Literal["crash", "hang"]
+CauseKind = Literal["crash", "hang", "silent", "slow", "preemption"]
+Exposure = Literal["job", "node", "gpu", "domain"]
 
 
 @dataclass(frozen=True)
@@ -18,8 +32,9 @@ class Cause:
     ----------
     name : str
         The user's name for it.
-    kind : {"crash", "hang"}
-        How it shows; both stop training at once, a hang is noticed only after its detection time.
+    kind : {"crash", "hang", "silent", "slow", "preemption"}
+        How it shows. A crash and a hang stop training at once, a hang is noticed only after its detection time; a
+        silent one corrupts the work, a slow one lowers the speed until detected; a preemption is announced.
     rate_per_s : float or ndarray
         Mean hazard of the whole job from this cause, per second at risk; 0 where `every` is given.
     rate_shape : float or ndarray
@@ -28,6 +43,25 @@ class Cause:
         Law of the at-risk time between this cause's own events, instead of a rate.
     detection, diagnosis : Distribution
         Time until the system knows, and until the culprit is found, in seconds.
+    exposure : {"job", "node", "gpu", "domain"}
+        What its rate counts. With replica groups a "job" cause stops the whole job; with fewer nodes than usual only
+        its rate stays.
+    nodes_lost, over_evicted : Counts or None
+        Nodes that a failure takes out of the job, and healthy ones evicted with them; None for none.
+    slowdown : float or ndarray
+        A slow node lowers the job's speed to 1 - slowdown.
+    notice_s, min_lease_s : float or ndarray
+        Warning before a preemption, and at-risk time from the beginning of an attempt without any.
+    profile : Profile or None
+        What multiplies the rate over calendar time.
+    repeat : Repeat or None
+        Missed culprits.
+    in_incidents, by_lemons : bool
+        Whether `Params.incidents` and `Params.lemons` raise its rate.
+    caught_in_check : float or ndarray or None
+        Chance that a periodic health check finds the fault.
+    caught_in_preflight : float or ndarray or None
+        Chance that a preflight check finds a missed culprit.
     """
 
     name: str
@@ -37,6 +71,18 @@ class Cause:
     every: Distribution | None = None
     detection: Distribution = field(default=fixed(0.0))
     diagnosis: Distribution = field(default=fixed(0.0))
+    exposure: Exposure = "node"
+    nodes_lost: Counts | None = None
+    over_evicted: Counts | None = None
+    slowdown: Number = 0.0
+    notice_s: Number = 0.0
+    min_lease_s: Number | None = None
+    profile: Profile | None = None
+    repeat: Repeat | None = None
+    in_incidents: bool = False
+    by_lemons: bool = False
+    caught_in_check: Number | None = None
+    caught_in_preflight: Number | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +102,16 @@ class Checkpoint:
     blocking : bool
         Whether every save blocks for the whole write (stall = write time everywhere): lets engines take the
         shorter path.
+    verify_s : float or ndarray
+        Every main save is preceded by a blocking check of this length, which finds silent corruption at its end.
+    write_time : Distribution or None
+        Law of the write time, drawn once an attempt; `write_time_s` and `stall_s` are then its mean and the mean stall.
+    stall_share, stall_fixed_s : float or ndarray
+        With such a law the stall is min(stall_fixed_s + stall_share x write time, write time).
+    local : LocalTier or None
+        A second tier.
+    retention : Retention or None
+        Which saves can be read back; None for every one.
     """
 
     interval_s: Number
@@ -63,6 +119,12 @@ class Checkpoint:
     stall_s: Number
     slowdown: Number = 0.0
     blocking: bool = True
+    verify_s: Number = 0.0
+    write_time: Distribution | None = None
+    stall_share: Number = 1.0
+    stall_fixed_s: Number = 0.0
+    local: LocalTier | None = None
+    retention: Retention | None = None
 
 
 @dataclass(frozen=True)
@@ -77,11 +139,29 @@ class Recovery:
         Named phases of starting, one after the other; failures strike.
     restore : Distribution
         Reading the save back; failures strike. Only paid when there is a durable save.
+    startup_if_replaced : tuple of (str, Distribution)
+        Further phases, paid when a node was replaced since the last start that went well, and at the first start.
+    start_failure : StartFailure or None
+        Failed starts.
+    data_fast_forward : float or ndarray
+        Seconds of restore a second of saved work, for the data loader.
+    spares : Spares or None
+        Where nodes come from; None for an unlimited supply.
+    replica_groups : ReplicaGroups or None
+        Copies that can be lost one at a time.
+    max_attempt_s : float or ndarray or None
+        Longest at-risk time of an attempt.
     """
 
     queue_wait: Distribution = field(default=fixed(0.0))
     startup: tuple[tuple[str, Distribution], ...] = ()
     restore: Distribution = field(default=fixed(0.0))
+    startup_if_replaced: tuple[tuple[str, Distribution], ...] = ()
+    start_failure: StartFailure | None = None
+    data_fast_forward: Number = 0.0
+    spares: Spares | None = None
+    replica_groups: ReplicaGroups | None = None
+    max_attempt_s: Number | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +182,16 @@ class Params:
         See `Checkpoint`, `Cause`, `Recovery`.
     horizon_given : bool
         Whether the horizon is the user's own.
+    n_nodes : float or ndarray
+        Nodes at full width.
+    saved_before_s : float or ndarray
+        Work that was done before this run (`work_s` leaves it out); the data loader has to skip it.
+    rate_shape : float or ndarray
+        Shape of the gamma factor that all rates share; inf for none.
+    incidents, lemons, maintenance
+        See `mcettr.model.physics`; None where off.
+    check_every_s : float or ndarray or None
+        Period of the health checks during training.
     """
 
     n_gpus: Number
@@ -112,3 +202,10 @@ class Params:
     recovery: Recovery = field(default=Recovery())
     resumes: Number = 0.0
     horizon_given: bool = True
+    n_nodes: Number = 1.0
+    saved_before_s: Number = 0.0
+    rate_shape: Number = float("inf")
+    incidents: Incidents | None = None
+    lemons: Lemons | None = None
+    maintenance: Maintenance | None = None
+    check_every_s: Number | None = None

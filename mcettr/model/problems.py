@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mcettr.model.distributions import Distribution, Number, mean
+from mcettr.model.distributions import Number
+from mcettr.model.fields import counts, fields
 from mcettr.model.params import Params
 from mcettr.units import format_duration
 
@@ -40,7 +41,12 @@ class Cells:
     """The cells of a job's arrays: where a condition holds, and the numbers of the first such cell."""
 
     def __init__(self, params: Params) -> None:
-        self.shape = np.broadcast_shapes(*(np.shape(value) for _, value in leaves(params)))
+        numbers = [field.value for field in fields(params)]
+        for _, law in counts(params):
+            numbers += [*law.values, *law.cumulative]
+        if (local := params.checkpoint.local) is not None:
+            numbers.append(local.n_a_main)
+        self.shape = np.broadcast_shapes(*(np.shape(number) for number in numbers))
 
     def where(
         self,
@@ -56,37 +62,6 @@ class Cells:
             first = np.unravel_index(int(np.argmax(cells)), self.shape)
             numbers = (float(np.broadcast_to(value, self.shape)[first]) for value in values)
             yield Problem(level, path, say(*numbers), cells.copy() if self.shape else None)
-
-
-def laws(params: Params) -> Iterator[tuple[str, Distribution, bool]]:
-    """Yield (path, law, whether it may be infinite) of every duration of a job."""
-    for cause in params.causes:
-        yield f"failures.{cause.name}.detection", cause.detection, True
-        yield f"failures.{cause.name}.diagnosis", cause.diagnosis, True
-        if cause.every is not None:
-            yield f"failures.{cause.name}.every", cause.every, True
-    yield "recovery.queue_wait", params.recovery.queue_wait, False
-    for name, law in params.recovery.startup:
-        yield f"recovery.startup.{name}", law, False
-    yield "recovery.restore", params.recovery.restore, False
-
-
-def leaves(params: Params) -> Iterator[tuple[str, Number]]:
-    """Yield (path, value) of every number of a job; for a law, its mean."""
-    save = params.checkpoint
-    yield "job.gpus", params.n_gpus
-    yield "job.work", params.work_s
-    yield "job.horizon", params.horizon_s
-    yield "job.resumes", params.resumes
-    yield "checkpoint.interval", save.interval_s
-    yield "checkpoint.write_time", save.write_time_s
-    yield "checkpoint.stall", save.stall_s
-    yield "checkpoint.slowdown", save.slowdown
-    for cause in params.causes:
-        yield f"failures.{cause.name}.rate", cause.rate_per_s
-        yield f"failures.{cause.name}.count", cause.rate_shape
-    for path, law, _ in laws(params):
-        yield path, mean(law)
 
 
 def duration_text(seconds: float) -> str:

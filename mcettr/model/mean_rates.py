@@ -1,0 +1,87 @@
+"""How often causes strike on average, with all that raises their rates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mcettr.model.distributions import Number, mean
+from mcettr.model.node_losses import mean_nodes_out
+from mcettr.model.params import Cause, Params
+from mcettr.model.physics import Incidents, Lemons, Profile
+
+_MOST_REPEATS = 1000.0
+
+
+def mean_rate_per_s(params: Params, cause: Cause) -> Number:
+    """Return the cause's mean number of failures per second at risk, repeats and bad times included.
+
+    Lemons count as at the start of the job, before any is evicted.
+
+    >>> from mcettr.model.params import Checkpoint
+    >>> from mcettr.model.physics import Repeat
+    >>> job = Params(8.0, 1e6, 1e9, Checkpoint(1800.0, 60.0, 60.0))
+    >>> round(float(mean_rate_per_s(job, Cause("node", 3e-5, repeat=Repeat(0.25, 3600.0)))), 7)
+    4e-05
+    """
+    if cause.every is not None:
+        return np.asarray(1.0 / mean(cause.every), dtype=np.float64)[()]
+    rate = np.asarray(cause.rate_per_s, dtype=np.float64)
+    if cause.profile is not None:
+        rate = rate * profile_mean(cause.profile, np.minimum(params.work_s, params.horizon_s))
+    if cause.in_incidents and params.incidents is not None:
+        rate = rate * incidents_mean(params.incidents)
+    if cause.by_lemons and params.lemons is not None:
+        rate = rate * lemons_mean(params.lemons)
+    return (rate * strikes_a_culprit(params, cause))[()]
+
+
+def profile_mean(profile: Profile, end_s: Number) -> Number:
+    """Return the mean multiplier from 0 to `end_s`; the last one where that is infinite.
+
+    >>> float(profile_mean(Profile((0.0, 10.0), (3.0, 1.0)), 20.0))
+    2.0
+    """
+    starts, multipliers = profile.starts_s, profile.multipliers
+    end = np.asarray(end_s, dtype=np.float64)
+    known = np.where(np.isfinite(end), end, 1.0)
+    total: Number = np.float64(0.0)
+    for start, stop, multiplier in zip(starts, (*starts[1:], np.inf), multipliers, strict=True):
+        total = total + multiplier * np.maximum(np.minimum(stop, known) - start, 0.0)
+    return np.where(np.isfinite(end), total / known, multipliers[-1])[()]
+
+
+def incident_share(incidents: Incidents) -> Number:
+    """Return the share of time with an incident, in the long run.
+
+    >>> float(incident_share(Incidents(0.25, 4.0, 8.0)))
+    0.5
+    """
+    begun = np.multiply(incidents.rate_per_s, incidents.mean_duration_s)
+    return (begun / (1.0 + begun))[()]
+
+
+def incidents_mean(incidents: Incidents) -> Number:
+    """Return the mean multiplier over incidents and quiet times."""
+    return 1.0 + incident_share(incidents) * np.subtract(incidents.multiplier, 1.0)
+
+
+def lemons_mean(lemons: Lemons) -> Number:
+    """Return the mean multiplier over healthy and bad nodes.
+
+    >>> round(float(lemons_mean(Lemons(0.012, 30.0))), 3)
+    1.348
+    """
+    return 1.0 + np.multiply(lemons.fraction, np.subtract(lemons.multiplier, 1.0))
+
+
+def strikes_a_culprit(params: Params, cause: Cause) -> Number:
+    """Return how many strikes one of the cause's own brings in the mean, itself included; at most 1,000.
+
+    A missed culprit strikes again, 1 / (1 - p) times in all; a node badly repaired does so too.
+    """
+    if cause.repeat is None:
+        return np.float64(1.0)
+    again = np.asarray(cause.repeat.probability, dtype=np.float64)
+    if params.recovery.spares is not None:
+        again = again + np.multiply(params.recovery.spares.repair_failure, mean_nodes_out(cause, params.n_nodes))
+    return (1.0 / np.maximum(1.0 - again, 1.0 / _MOST_REPEATS))[()]
