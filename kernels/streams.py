@@ -2,7 +2,8 @@
 
 Block counter: word 0 holds the purpose (high 8 bits) and the block number (low 24), word 1 the timeline. Draw number
 `count` of a purpose is word ``(count + LEAD) % 2`` of block ``(count + LEAD) // 2``: with LEAD = 1 draw 0, that of
-the first start, stands alone and draws 1 to 4 fill blocks 1 and 2, as the plain loop wants them.
+the first start, stands alone and draws 1 to 4 fill blocks 1 and 2, as the plain loop wants them. Where two purposes
+are drawn together they are paired: draw `count` of the even one is word 0 of block `count`, of the odd one word 1.
 """
 
 from __future__ import annotations
@@ -21,7 +22,21 @@ RATE_GROUP = 16
 """Timelines that share one draw of uncertain rates."""
 
 FAILURE, CAUSE, DETECTION, DIAGNOSIS, QUEUE, RESTORE = range(6)
-_STARTUP, _EVERY, _RATE, _END = 16, 80, 144, 256
+NODES_LOST, OVER_EVICTED, INCIDENT_STATE, INCIDENT_TIME, SILENT_CAUSE, SILENT_LATENCY = range(6, 12)
+BAD_MAIN, BAD_GRACEFUL, BAD_LOCAL, RESTORE_LOCAL = range(12, 16)
+_STARTUP, _EVERY, _RATE, SHARED_RATE, _LATER = 16, 80, 144, 207, 208
+START_FAILURE, ESCALATION, LEMON_STRIKE, LEMON_EVICTED, LEMONS_LOST, LEMONS_IN = range(_LATER, _LATER + 6)
+REPAIR_BRANCH, REPAIR_FAILURE, REPAIR_TIME, REPAIR_WHICH, CHECK_PHASE, CHECK_CATCH = range(_LATER + 6, _LATER + 12)
+SILENT_CHECK_PHASE, SILENT_CHECK_CATCH, SLOW_CHECK_PHASE, SLOW_CHECK_CATCH = range(_LATER + 12, _LATER + 16)
+PREFLIGHT_LEMONS, REPAIR_BRANCH_CAUGHT, REPEAT, REJOIN, SLOW_DETECTION, GROUP = range(_LATER + 16, _LATER + 22)
+POOL_INSTANT, WRITE_TIME, SILENT_STRIKE = range(_LATER + 22, _LATER + 28, 2)
+LEMONS_AT_START, MAINTENANCE_PHASE = range(_LATER + 28, _LATER + 30)
+"""SHARED_RATE: the factor that all uncertain rates share; its timeline is the group's number."""
+
+
+def is_paired(purpose: int) -> bool:
+    """Return whether a purpose shares its blocks with the one next to it (2 n with 2 n + 1): a block, two draws."""
+    return NODES_LOST <= purpose < _STARTUP or purpose >= _LATER
 
 
 def startup_purpose(phase: int) -> int:
@@ -36,12 +51,12 @@ def every_purpose(cause: int) -> int:
 
 def rate_purpose(cause: int) -> int:
     """Return the purpose of the uncertain rate of cause number `cause`; its timeline is the group's number."""
-    return _within(_RATE + cause, _END, "causes")
+    return _within(_RATE + cause, SHARED_RATE, "causes")
 
 
 def _within(purpose: int, end: int, what: str) -> int:
     if purpose >= end:
-        raise ValueError(f"too many {what}: the draw layout has room for 64")
+        raise ValueError(f"too many {what}: the draw layout has room for 63")
     return purpose
 
 
@@ -52,6 +67,8 @@ def block(key: tuple[Any, Any], timeline: Any, purpose: int, number: Any) -> tup
 
 def draw(key: tuple[Any, Any], timeline: Any, purpose: int, count: Any, xp: Any = np) -> Any:
     """Return uniform number `count` (uint32 array) of a purpose, float32, for each timeline (uint32 array)."""
+    if is_paired(purpose):
+        return uniform(block(key, timeline, purpose & ~1, count)[purpose & 1], xp)
     position = count + np.uint32(LEAD)
     first, second = block(key, timeline, purpose, position >> np.uint32(1))
     return uniform(xp.where((position & np.uint32(1)) == 0, first, second), xp)

@@ -39,7 +39,7 @@ def job(
 
 def blamed(params: Params, life: Timeline) -> dict[tuple[str, str], float]:
     """Return the lost seconds by (label, activity), where there are any."""
-    labels = ("start", *(cause.name for cause in params.causes), "checkpoint", "horizon")
+    labels = ("start", *(cause.name for cause in params.causes), "checkpoint", "planned", "horizon")
     cells = zip(*np.nonzero(life.lost_s), strict=True)
     return {(labels[i], ACTIVITIES[j]): float(life.lost_s[i, j]) for i, j in cells}
 

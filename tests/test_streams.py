@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -45,7 +45,8 @@ def test_numpy_and_jax_draw_the_same_to_the_bit() -> None:
     rng = np.random.default_rng(0)
     timeline, count = rng.integers(0, 2**32, 10_000, dtype=np.uint32), rng.integers(0, 2**24, 10_000, dtype=np.uint32)
     draw = jax.jit(streams.draw, static_argnums=(2, 4))
-    for purpose in (streams.FAILURE, streams.RESTORE, streams.startup_purpose(3), streams.rate_purpose(63)):
+    single = (streams.FAILURE, streams.RESTORE, streams.startup_purpose(3), streams.rate_purpose(62))
+    for purpose in (*single, streams.LEMON_STRIKE, streams.LEMON_EVICTED):
         key = streams.seed_key(2**63 + purpose)
         ours = streams.draw(key, timeline, purpose, count)
         np.testing.assert_array_equal(ours, np.asarray(draw(key, timeline, purpose, count, jnp)))
@@ -73,6 +74,7 @@ def test_uniforms_stay_inside() -> None:
 
 
 @given(WORDS)
+@settings(deadline=None)  # the first call takes its time
 def test_any_word_gives_a_uniform_inside(word: int) -> None:
     for xp in (np, jnp):
         assert 0.0 < float(uniform(xp.asarray([word], dtype="uint32"), xp)[0]) < 1.0

@@ -1,0 +1,1 @@
+"""One timeline of the reference engine, one mechanism a file; `life` ties them together."""
