@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 
+from mcettr.kernels.account import INTERRUPTIONS, Account
 from mcettr.kernels.attempt import Key
 from mcettr.kernels.generic import outlook
+from mcettr.kernels.moments import sum_lanes
 from mcettr.kernels.state import State
 from mcettr.kernels.training import Schedule, ending, stretch, until_the_end
-from mcettr.model.budget import Outcome
+from mcettr.model.budget import ACTIVITIES, Outcome
 from mcettr.model.distributions import Distribution, is_fixed
 from mcettr.model.params import Params
 
-
-class Account(NamedTuple):
-    """A whole timeline: float64 seconds in lanes; sums by cause with rows in front, as in `Accounts`."""
-
-    outcome: Any
-    elapsed_s: Any
-    productive_s: Any
-    checkpoint_s: Any
-    undurable_s: Any
-    """Rework of cause `horizon`: computed and not durable when time ran out."""
-    n_saves: Any
-    n_failures: Any
-    """By cause."""
-    rework_s: Any
-    """By cause."""
-    detection_s: Any
-    diagnosis_s: Any
-    queue_s: Any
-    startup_s: Any
-    restore_s: Any
+_Booked = dict[str, list[tuple[int, Any]]]
+"""By activity: a first row of the table by cause, and seconds shaped (rows, blocks, lanes) from that row on."""
 
 
-def close(params: Params, schedule: Schedule, key: Key, state: State) -> Account:
-    """Return the account of every lane; a lane still active was stopped by the event cap and gains nothing more."""
+def close(params: Params, schedule: Schedule, key: Key, state: State, valid: Any) -> Account:
+    """Return the account of every lane; a lane still active was stopped by the event cap and gains nothing more.
+
+    Lanes that are not `valid` are left out of the sums by cause.
+    """
     view = outlook(params, schedule, key, state, jnp.float64)
     accounts, capped = state.accounts, state.active
     room_s = params.horizon_s - accounts.clock_s
@@ -54,26 +41,48 @@ def close(params: Params, schedule: Schedule, key: Key, state: State) -> Account
     def choose(if_done: Any, if_cut: Any) -> Any:
         return jnp.where(done, if_done, jnp.where(capped, 0.0, if_cut))
 
-    causes = params.causes
-    detection, diagnosis, queue, startup, restore = cut
     n_saves = (accounts.saved if accounts.n_saves is None else accounts.n_saves) + choose(end.n_saves, rest.n_saves)
+    checkpoint_s = n_saves * schedule.cost_s + accounts.partial_s + choose(end.partial_s, rest.partial_s)
+    booked = _booked(params, state, cut, checkpoint_s, choose(0.0, rest.rework_s))
+    productive_s = jnp.where(done, params.work_s, (accounts.saved + choose(0.0, rest.saved)) * schedule.interval_s)
+    cut_s = jnp.where(capped, accounts.clock_s, params.horizon_s)
+    activity_s = {name: sum(part.sum(axis=0) for _, part in parts) for name, parts in booked.items()}
     return Account(
         outcome=jnp.where(done, Outcome.DONE, jnp.where(capped, Outcome.CAPPED, Outcome.HORIZON)).astype(jnp.int8),
-        elapsed_s=jnp.where(
-            done, accounts.clock_s + begin_s + end.time_s, jnp.where(capped, accounts.clock_s, params.horizon_s)
-        ),
-        productive_s=jnp.where(done, params.work_s, (accounts.saved + choose(0.0, rest.saved)) * schedule.interval_s),
-        checkpoint_s=n_saves * schedule.cost_s + accounts.partial_s + choose(end.partial_s, rest.partial_s),
-        undurable_s=choose(0.0, rest.rework_s),
+        elapsed_s=jnp.where(done, accounts.clock_s + begin_s + end.time_s, cut_s),
+        activity_s=tuple((activity_s | {"productive": productive_s}).get(name) for name in ACTIVITIES),
         n_saves=n_saves,
-        n_failures=accounts.n_failures,
-        rework_s=accounts.rework_s,
-        detection_s=_with_last(state, accounts.detection_s, [c.detection for c in causes], detection, 1),
-        diagnosis_s=_with_last(state, accounts.diagnosis_s, [c.diagnosis for c in causes], diagnosis, 1),
-        queue_s=_with_last(state, accounts.queue_s, [params.recovery.queue_wait] * (len(causes) + 1), queue, 0),
-        startup_s=_with_last(state, accounts.startup_s, [], startup, 0),
-        restore_s=_with_last(state, accounts.restore_s, [], restore, 0),
+        n_failures=accounts.n_failures.sum(axis=0),
+        by_cause=_by_cause(booked, accounts.n_failures, valid),
+        longest_stretch_s=None,
+        pool=None,
     )
+
+
+def _booked(params: Params, state: State, cut: list[Any], checkpoint_s: Any, undurable_s: Any) -> _Booked:
+    accounts, causes = state.accounts, params.causes
+    detection, diagnosis, queue, startup, restore = cut
+    queue_laws = [params.recovery.queue_wait] * (len(causes) + 1)
+    return {
+        "rework": [(1, accounts.rework_s), (len(causes) + 3, undurable_s[None])],
+        "checkpoint": [(len(causes) + 1, checkpoint_s[None])],
+        "detection": [(1, _with_last(state, accounts.detection_s, [c.detection for c in causes], detection, 1))],
+        "diagnosis": [(1, _with_last(state, accounts.diagnosis_s, [c.diagnosis for c in causes], diagnosis, 1))],
+        "queue": [(0, _with_last(state, accounts.queue_s, queue_laws, queue, 0))],
+        "startup": [(0, _with_last(state, accounts.startup_s, [], startup, 0))],
+        "restore": [(0, _with_last(state, accounts.restore_s, [], restore, 0))],
+    }
+
+
+def _by_cause(booked: _Booked, n_failures: Any, valid: Any) -> Any:
+    """Return the table of `Account.by_cause`."""
+    columns = {ACTIVITIES.index(name): parts for name, parts in booked.items()} | {INTERRUPTIONS: [(1, n_failures)]}
+    parts = [(first_row, column, part) for column, entries in columns.items() for first_row, part in entries]
+    rows = jnp.array([first_row + row for first_row, _, part in parts for row in range(len(part))])
+    which = jnp.array([column for _, column, part in parts for _ in range(len(part))])
+    sums = sum_lanes(jnp.concatenate([part for _, _, part in parts]) * valid)
+    table = jnp.zeros((len(n_failures) + 4, INTERRUPTIONS + 1, len(valid)))
+    return jnp.moveaxis(table.at[rows, which].set(sums), -1, 0)
 
 
 def _with_last(state: State, booked: Any, laws: list[Distribution], last_s: Any, first_row: int) -> Any:

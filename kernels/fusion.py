@@ -17,6 +17,50 @@ import jax.numpy as jnp
 from jax import lax
 
 
+class Kernel:
+    """One kernel in the making: takes arrays in, and gives the results.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the arrays.
+    turn : int32
+        The count of the loop around, whatever it is: what does not hang on it XLA would take out of the loop and read
+        back from memory, so that the compiler could not see which half it is in.
+    """
+
+    def __init__(self, shape: tuple[int, ...], turn: Any) -> None:
+        self.first = lax.broadcasted_iota(jnp.int32, (2, *shape), 0) + turn == turn
+        self._taken: dict[int, tuple[Any, Any]] = {}
+
+    def take(self, leaf: Any) -> Any:
+        """Return an array as the computation sees it, with one more leading dimension; scalars pass as they are."""
+        if not jnp.ndim(leaf):
+            return leaf
+        if id(leaf) not in self._taken:
+            # The halves must differ in something, or XLA sees that they are one.
+            differs = not self._taken
+            halves = jnp.broadcast_to(leaf[None], self.first.shape)
+            self._taken[id(leaf)] = (jnp.where(self.first, halves, jnp.zeros_like(leaf)) if differs else halves, leaf)
+        return self._taken[id(leaf)][0]
+
+    def give(self, results: Any) -> Any:
+        """Return a tree of results, elementwise in what was taken, with the leading dimension gone."""
+        leaves, structure = jax.tree.flatten(results)
+        if not leaves:
+            return results
+        flags = [leaf.dtype == jnp.bool_ for leaf in leaves]
+        numbers = [leaf.astype(jnp.int32) if flag else leaf for leaf, flag in zip(leaves, flags, strict=True)]
+        operands = tuple(jnp.where(self.first, leaf, jnp.zeros_like(leaf)) for leaf in numbers)
+
+        def combine(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(a + b for a, b in zip(left, right, strict=True))
+
+        zeros = tuple(jnp.zeros((), operand.dtype) for operand in operands)
+        sums = lax.reduce(operands, zeros, combine, (0,))
+        return jax.tree.unflatten(structure, [x != 0 if flag else x for x, flag in zip(sums, flags, strict=True)])
+
+
 def in_one_kernel(compute: Callable[[Any], Any], lanes: Any, turn: Any) -> Any:
     """Return ``compute(lanes)``, computed by one kernel.
 
@@ -27,25 +71,8 @@ def in_one_kernel(compute: Callable[[Any], Any], lanes: Any, turn: Any) -> Any:
     lanes : pytree of arrays
         All of one shape; scalars pass as they are.
     turn : int32
-        The count of the loop around, whatever it is: what does not hang on it XLA would take out of the loop and read
-        back from memory, so that the compiler could not see which half it is in.
+        See `Kernel`.
     """
-    arrays = [leaf for leaf in jax.tree.leaves(lanes) if jnp.ndim(leaf)]
-    first = lax.broadcasted_iota(jnp.int32, (2, *arrays[0].shape), 0) + turn == turn
-
-    def doubled(leaf: Any) -> Any:
-        if not jnp.ndim(leaf):
-            return leaf
-        # The halves must differ in something, or XLA sees that they are one.
-        if leaf is arrays[0]:
-            return jnp.where(first, leaf[None], jnp.zeros_like(leaf))
-        return jnp.broadcast_to(leaf[None], first.shape)
-
-    leaves, structure = jax.tree.flatten(compute(jax.tree.map(doubled, lanes)))
-    operands = tuple(jnp.where(first, leaf, jnp.zeros_like(leaf)) for leaf in leaves)
-
-    def combine(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(a + b for a, b in zip(left, right, strict=True))
-
-    zeros = tuple(jnp.zeros((), operand.dtype) for operand in operands)
-    return jax.tree.unflatten(structure, lax.reduce(operands, zeros, combine, (0,)))
+    shape = next(jnp.shape(leaf) for leaf in jax.tree.leaves(lanes) if jnp.ndim(leaf))
+    kernel = Kernel(shape, turn)
+    return kernel.give(compute(jax.tree.map(kernel.take, lanes)))

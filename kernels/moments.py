@@ -6,21 +6,35 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from mcettr.kernels.closing import Account
+from mcettr.kernels.account import Account
 from mcettr.kernels.streams import RATE_GROUP
+from mcettr.model.budget import ACTIVITIES, UNHELD
 
-RATIOS = ("ettr", "ettr_occupied")
-FRACTIONS = ("rework", "checkpoint", "detection", "diagnosis", "queue", "startup", "restore")
-MEANS = ("elapsed_s", "held_s", "interruptions", "checkpoints_written", "ettr_timeline")
-WITHIN = ("ettr_timeline", "interruptions")
-TABLE_ACTIVITIES = ("rework", "detection", "diagnosis", "queue", "startup", "restore")
+FRACTIONS = ACTIVITIES[1:]
+OVER_ELAPSED = ("ettr", *FRACTIONS)
+MEANS = (
+    "elapsed_s",
+    "held_s",
+    "productive_s",
+    "interruptions",
+    "checkpoints_written",
+    "ettr_timeline",
+    "nodes_out",
+)
+METRICS = (*OVER_ELAPSED, "ettr_occupied", "exhausted_share", *MEANS)
+"""Ratios of sums, over elapsed time, over held time and over `Pool.n_swaps`, then plain means."""
+WITHIN = ("ettr_timeline", "interruptions", "elapsed_s")
+
+_Below = list[tuple[slice, Any]]
+"""Which metrics have a denominator other than 1, and its values, units in the last dimension."""
 
 
 class Batch(NamedTuple):
-    """Statistics of a batch; leading dimension blocks (one cell each), metrics in the order of `metric_names`.
+    """Statistics of a batch; leading dimension blocks (one cell each), metrics in the order of `METRICS`.
 
     Each metric is a ratio of sums of a numerator and a denominator (1 for plain means) over units. A unit is a
-    timeline, or a group of timelines that share a draw of uncertain rates (its numerator then is the group's ratio).
+    timeline, or a group of timelines that share a draw of uncertain rates; the numerator of a ratio over time then is
+    the group's ratio.
     """
 
     n_units: Any
@@ -31,100 +45,126 @@ class Batch(NamedTuple):
     m2_cross: Any
     within_m2: Any
     """Sums of squared deviations from the group's mean (0 without uncertain rates) of the `WITHIN` metrics of single
-    timelines: (blocks, 2)."""
-    table_s: Any
-    """Mean seconds by cause row (start, causes, horizon) and activity (`TABLE_ACTIVITIES`): (blocks, causes + 2, 6)."""
+    timelines: (blocks, 3)."""
+    by_cause: Any
+    """As in `Account`, but means over the timelines that count: (blocks, causes + 4, 12)."""
     elapsed_s: Any
     """(blocks, lanes) float64."""
     ratio: Any
     """Productive over elapsed, (blocks, lanes) float64."""
     outcome: Any
     """(blocks, lanes) int8, `mcettr.model.budget.Outcome`."""
-
-
-def metric_names(causes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of the metrics of a `Batch` in their order; interruptions by cause come last."""
-    return (*RATIOS, *FRACTIONS, *MEANS, *(f"interruptions_by_cause.{cause}" for cause in causes))
+    longest_stretch_s: Any
+    """(blocks, lanes) float64; None where the loop does not follow it."""
+    nodes_out: Any
+    """(blocks, lanes) float64; None without spares."""
+    nodes_out_most: Any
+    """(blocks, lanes) float64; None without spares."""
 
 
 def summarise(account: Account, valid: Any, grouped: bool) -> Batch:
     """Return the statistics of a batch of lanes shaped (blocks, lanes); only `valid` ones count."""
-
-    def total(rows: Any) -> Any:
-        return rows.sum(axis=0)
-
-    elapsed_s = account.elapsed_s
-    queue_s = total(account.queue_s)
-    held_s = elapsed_s - queue_s
-    ratio = account.productive_s / elapsed_s
-    numerators = {
-        "ettr": account.productive_s,
-        "ettr_occupied": account.productive_s,
-        "rework": total(account.rework_s) + account.undurable_s,
-        "checkpoint": account.checkpoint_s,
-        "detection": total(account.detection_s),
-        "diagnosis": total(account.diagnosis_s),
-        "queue": queue_s,
-        "startup": total(account.startup_s),
-        "restore": total(account.restore_s),
-        "elapsed_s": elapsed_s,
-        "held_s": held_s,
-        "interruptions": total(account.n_failures),
-        "checkpoints_written": account.n_saves,
-        "ettr_timeline": ratio,
-    }
-    assert tuple(numerators) == metric_names(())
-    values = jnp.concatenate([jnp.stack(list(numerators.values())), account.n_failures]).swapaxes(0, 1)
-    weight = valid.astype(jnp.float64)
+    pool, weight = account.pool, valid.astype(jnp.float64)
+    numerators = _numerators(account)
+    n_units, *known = _known_moments(account, numerators, weight, grouped)
+    mean, mean_below, m2, m2_below, cross = (
+        _all_metrics(list(numerators), moment, other)
+        for moment, other in zip(known, (0.0, 1.0, 0.0, 0.0, 0.0), strict=True)
+    )
     within_m2 = jnp.zeros((len(valid), len(WITHIN)))
     if grouped:
-        within_m2 = jnp.stack([_within_groups(numerators[metric], weight) for metric in WITHIN], axis=1)
-        moments = _means(_by_group(values, elapsed_s, held_s), _groups(weight)[..., 0])
-    else:
-        moments = _moments(values, elapsed_s, held_s, weight)
-    return Batch(*moments, within_m2, _table(account, valid), elapsed_s, ratio, account.outcome)
+        within_m2 = jnp.stack([_within_groups(numerators[name], weight) for name in WITHIN], axis=1)
+    return Batch(
+        n_units=n_units,
+        mean_numerator=mean,
+        mean_denominator=mean_below,
+        m2_numerator=m2,
+        m2_denominator=m2_below,
+        m2_cross=cross,
+        within_m2=within_m2,
+        by_cause=account.by_cause / jnp.maximum(sum_lanes(weight), 1.0)[:, None, None],
+        elapsed_s=account.elapsed_s,
+        ratio=numerators["ettr_timeline"],
+        outcome=account.outcome,
+        longest_stretch_s=account.longest_stretch_s,
+        nodes_out=None if pool is None else pool.nodes_out,
+        nodes_out_most=None if pool is None else pool.nodes_out_most,
+    )
 
 
-def _moments(values: Any, elapsed_s: Any, held_s: Any, weight: Any) -> tuple[Any, ...]:
-    """Return the first six entries of a `Batch`; only the leading metrics have a denominator that varies."""
-    n_units, mean, mean_d, m2, m2_d, cross = _means(values, weight)
-    denominators = jnp.stack([elapsed_s, held_s], axis=1)
-    n = jnp.maximum(n_units, 1.0)[:, None]
-    weight = weight[:, None, :]
-    means = _sum(denominators * weight) / n
-    off = (denominators - means[:, :, None]) * weight
-    squares = _sum(off * off)
-    for index, metric in enumerate((*RATIOS, *FRACTIONS)):
-        which = int(metric == "ettr_occupied")
-        mean_d = mean_d.at[:, index].set(means[:, which])
-        m2_d = m2_d.at[:, index].set(squares[:, which])
-        cross = cross.at[:, index].set(_sum((values[:, index] - mean[:, index, None]) * off[:, which]))
-    return n_units, mean, mean_d, m2, m2_d, cross
+def _known_moments(account: Account, numerators: dict[str, Any], weight: Any, grouped: bool) -> tuple[Any, ...]:
+    """Return the number of units and the other moments of the metrics in `numerators`, each (metrics, blocks)."""
+    occupied = list(numerators).index("ettr_occupied")
+    over_time: _Below = [
+        (slice(occupied), account.elapsed_s),
+        (slice(occupied, occupied + 1), numerators["held_s"]),
+    ]
+    swaps: _Below = []
+    if account.pool is not None:
+        swaps = [(slice(occupied + 1, occupied + 2), account.pool.n_swaps)]
+    values = jnp.stack(list(numerators.values()))
+    if not grouped:
+        return _moments(values, weight, over_time + swaps)
+    swaps = [(at, _groups(n_swaps).mean(axis=-1)) for at, n_swaps in swaps]
+    return _moments(_by_group(values, over_time), _groups(weight)[..., 0], swaps)
 
 
-def _means(values: Any, weight: Any) -> tuple[Any, ...]:
-    """Return the first six entries of a `Batch` for plain means of values (blocks, metrics, units)."""
-    n_units = _sum(weight)
-    mean = _sum(values * weight[:, None, :]) / jnp.maximum(n_units, 1.0)[:, None]
-    off = values - mean[:, :, None]
-    zero = jnp.zeros_like(mean)
-    return n_units, mean, jnp.ones_like(mean), _sum(off * off * weight[:, None, :]), zero, zero
-
-
-def _by_group(values: Any, elapsed_s: Any, held_s: Any) -> Any:
-    """Return each group's own ratio or mean of every metric, (blocks, metrics, groups)."""
-    sums = _groups(values).sum(axis=-1)
-    n_ratios = len(RATIOS) + len(FRACTIONS)
-    elapsed_s, held_s = (_groups(seconds).sum(axis=-1)[:, None] for seconds in (elapsed_s, held_s))
-    below = [held_s if metric == "ettr_occupied" else elapsed_s for metric in (*RATIOS, *FRACTIONS)]
-    ratios = sums[:, :n_ratios] / jnp.concatenate(below, axis=1)
-    return jnp.concatenate([ratios, sums[:, n_ratios:] / RATE_GROUP], axis=1)
-
-
-def _sum(values: Any) -> Any:
+def sum_lanes(values: Any) -> Any:
     """Return sums over the last dimension: a product with ones, which XLA vectorises, unlike a sum along a row."""
     flat = values.reshape(-1, values.shape[-1])
     return (flat @ jnp.ones(values.shape[-1], values.dtype)).reshape(values.shape[:-1])
+
+
+def _numerators(account: Account) -> dict[str, Any]:
+    """Return the numerators of the metrics that the loop knows, in the order of `METRICS`; the others are 0."""
+    elapsed_s, pool = account.elapsed_s, account.pool
+    seconds = dict(zip(ACTIVITIES, account.activity_s, strict=True))
+    unheld = [seconds[name] for name in UNHELD if seconds[name] is not None]
+    found = seconds | {
+        "ettr": seconds["productive"],
+        "ettr_occupied": seconds["productive"],
+        "exhausted_share": None if pool is None else pool.n_exhausted,
+        "elapsed_s": elapsed_s,
+        "held_s": elapsed_s - sum(unheld),
+        "productive_s": seconds["productive"],
+        "interruptions": account.n_failures,
+        "checkpoints_written": account.n_saves,
+        "ettr_timeline": seconds["productive"] / elapsed_s,
+        "nodes_out": None if pool is None else pool.nodes_out,
+    }
+    return {name: found[name] for name in METRICS if found[name] is not None}
+
+
+def _all_metrics(names: list[str], known: Any, other: float) -> Any:
+    """Return moments of all metrics, (blocks, metrics), from those of the metrics `names`, (names, blocks)."""
+    row = dict(zip(names, known, strict=True))
+    return jnp.stack([row.get(name, jnp.full_like(known[0], other)) for name in METRICS], axis=1)
+
+
+def _moments(values: Any, weight: Any, below: _Below) -> tuple[Any, ...]:
+    """Return the number of units, and the other moments of a `Batch`, from values shaped (metrics, blocks, units)."""
+    n_units = sum_lanes(weight)
+    n = jnp.maximum(n_units, 1.0)
+    mean = sum_lanes(values * weight) / n
+    off = (values - mean[..., None]) * weight
+    mean_below = jnp.ones_like(mean)
+    m2_below = cross = jnp.zeros_like(mean)
+    for at, denominator in below:
+        its_mean = sum_lanes(denominator * weight) / n
+        its_off = (denominator - its_mean[:, None]) * weight
+        mean_below = mean_below.at[at].set(its_mean)
+        m2_below = m2_below.at[at].set(sum_lanes(its_off * its_off))
+        cross = cross.at[at].set(sum_lanes(off[at] * its_off))
+    return n_units, mean, mean_below, sum_lanes(off * off), m2_below, cross
+
+
+def _by_group(values: Any, below: _Below) -> Any:
+    """Return each group's own ratio or mean of every metric, (metrics, blocks, groups)."""
+    sums = _groups(values).sum(axis=-1)
+    divisor = jnp.full_like(sums, float(RATE_GROUP))
+    for at, denominator in below:
+        divisor = divisor.at[at].set(_groups(denominator).sum(axis=-1))
+    return sums / divisor
 
 
 def _groups(values: Any) -> Any:
@@ -135,17 +175,3 @@ def _within_groups(values: Any, weight: Any) -> Any:
     grouped = _groups(values)
     off = (grouped - grouped.mean(axis=-1, keepdims=True)) * _groups(weight)
     return (off * off).sum(axis=(1, 2))
-
-
-def _table(account: Account, valid: Any) -> Any:
-    share = valid / jnp.maximum(valid.sum(axis=1, keepdims=True), 1)
-    zero = jnp.zeros((1, *valid.shape))
-    columns = [
-        jnp.concatenate([zero, account.rework_s, account.undurable_s[None]]),
-        jnp.concatenate([zero, account.detection_s, zero]),
-        jnp.concatenate([zero, account.diagnosis_s, zero]),
-        jnp.concatenate([account.queue_s, zero]),
-        jnp.concatenate([account.startup_s, zero]),
-        jnp.concatenate([account.restore_s, zero]),
-    ]
-    return jnp.moveaxis(_sum(jnp.stack(columns) * share), 2, 0).swapaxes(1, 2)

@@ -104,7 +104,6 @@ def run_leg(params: Params, schedule: Schedule, key: Key, state: State, cap: Any
         row=end.row,
         active=jnp.where(under_way, end.active, state.active),
         accounts=merge(accounts, end.accounts),
-        clocks=None,
     )
 
 

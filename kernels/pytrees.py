@@ -2,50 +2,76 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax
 
 from mcettr.kernels.training import Schedule
+from mcettr.model import physics
+from mcettr.model.counts import Counts
 from mcettr.model.distributions import Distribution
 from mcettr.model.params import Cause, Checkpoint, Params, Recovery
 
+_STATIC = {
+    "Distribution": ("kind",),
+    "Cause": ("kind", "exposure", "in_incidents", "by_lemons"),
+    "Checkpoint": ("blocking",),
+    "Schedule": ("blocking",),
+    "Spares": ("when_exhausted",),
+}
+"""Structure: it decides what is computed."""
 
-def _register(cls: type, numbers: tuple[str, ...], static: tuple[str, ...] = ()) -> None:
+_LABELS = {
+    "Cause": {"name": "", "rate_shape": float("inf")},
+    "Params": {"horizon_given": True, "rate_shape": float("inf")},
+}
+"""Fields that no loop reads, and what stands in for them."""
+
+_PHASES = ("startup", "startup_if_replaced")
+
+
+def _register(cls: type) -> None:
+    labels: dict[str, Any] = _LABELS.get(cls.__name__, {})
+    static = _STATIC.get(cls.__name__, ())
+    fields = [field.name for field in dataclasses.fields(cls)]
+    numbers = [name for name in fields if name not in static and name not in labels]
+
     def flatten(record: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        return tuple(getattr(record, name) for name in numbers), tuple(getattr(record, name) for name in static)
+        leaves = (getattr(record, name) for name in numbers)
+        return tuple(leaves), tuple(getattr(record, name) for name in static)
 
     def unflatten(values: tuple[Any, ...], leaves: Any) -> Any:
-        return cls(**dict(zip(static, values, strict=True)), **dict(zip(numbers, leaves, strict=True)))
+        known = dict(zip(static, values, strict=True)) | dict(zip(numbers, leaves, strict=True))
+        return cls(**known, **labels)
 
     jax.tree_util.register_pytree_node(cls, flatten, unflatten)
 
 
-def _flatten_cause(cause: Cause) -> tuple[tuple[Any, ...], None]:
-    return (cause.rate_per_s, cause.every, cause.detection, cause.diagnosis), None
-
-
-def _unflatten_cause(_: None, leaves: Any) -> Cause:
-    rate_per_s, every, detection, diagnosis = leaves
-    return Cause("", rate_per_s, every=every, detection=detection, diagnosis=diagnosis)
-
-
 def _flatten_recovery(recovery: Recovery) -> tuple[tuple[Any, ...], None]:
-    return (recovery.queue_wait, tuple(law for _, law in recovery.startup), recovery.restore), None
+    phases = (tuple(law for _, law in getattr(recovery, name)) for name in _PHASES)
+    others = (getattr(recovery, f.name) for f in dataclasses.fields(Recovery) if f.name not in _PHASES)
+    return (*phases, *others), None
 
 
 def _unflatten_recovery(_: None, leaves: Any) -> Recovery:
-    queue_wait, laws, restore = leaves
-    return Recovery(queue_wait, tuple(("", law) for law in laws), restore)
+    phases = {name: tuple(("", law) for law in laws) for name, laws in zip(_PHASES, leaves, strict=False)}
+    others = [f.name for f in dataclasses.fields(Recovery) if f.name not in _PHASES]
+    return Recovery(**phases, **dict(zip(others, leaves[len(_PHASES) :], strict=True)))
 
 
-_register(Distribution, ("values", "components"), ("kind",))
-_register(Checkpoint, ("interval_s", "write_time_s", "stall_s", "slowdown"), ("blocking",))
-_register(Params, ("n_gpus", "work_s", "horizon_s", "checkpoint", "causes", "recovery", "resumes"))
-_register(
-    Schedule,
-    ("interval_s", "write_s", "stall_s", "slowdown", "cost_s", "period_s", "periods_per_s", "step", "n_intervals"),
-    ("blocking",),
+_MECHANISMS = (
+    physics.LocalTier,
+    physics.Retention,
+    physics.Profile,
+    physics.Repeat,
+    physics.Incidents,
+    physics.Lemons,
+    physics.StartFailure,
+    physics.Spares,
+    physics.ReplicaGroups,
+    physics.Maintenance,
 )
-jax.tree_util.register_pytree_node(Cause, _flatten_cause, _unflatten_cause)
+for _cls in (Distribution, Counts, Checkpoint, Cause, Params, Schedule, *_MECHANISMS):
+    _register(_cls)
 jax.tree_util.register_pytree_node(Recovery, _flatten_recovery, _unflatten_recovery)

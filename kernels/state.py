@@ -19,19 +19,6 @@ from mcettr.model.distributions import is_fixed
 from mcettr.model.params import Params
 
 
-class Clocks(NamedTuple):
-    """What is left, across failures of other causes, of the draws that bring failures (only with `every` laws)."""
-
-    hazard: Any
-    """Unit-exponential hazard left until the next failure of a cause with a rate."""
-    n_hazard: Any
-    """Draws of it spent, uint32."""
-    event_s: tuple[Any, ...]
-    """At-risk seconds to the next own event of each cause with a law."""
-    n_event: tuple[Any, ...]
-    """Draws of each spent, uint32."""
-
-
 class Accounts(NamedTuple):
     """Sums over the attempts of a lane that have failed."""
 
@@ -64,7 +51,6 @@ class State(NamedTuple):
     active: Any
     """False once the attempt to come is known to be the last (it finishes, or meets the horizon)."""
     accounts: Accounts
-    clocks: Clocks | None
 
 
 def open_accounts(params: Params, shape: tuple[int, ...], dtype: Any, *, start: bool) -> Accounts:

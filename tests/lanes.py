@@ -12,21 +12,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcettr.engine.cells import cells_of
+from mcettr.engine.lemons import with_lemons
 from mcettr.engine.rates import rate_factors
 from mcettr.engine.reference import Timelines
 from mcettr.kernels import streams, timeline
-from mcettr.model.budget import ACTIVITIES
+from mcettr.kernels.account import INTERRUPTIONS, Account, Pool
+from mcettr.kernels.events.features import Features, features_of
 from mcettr.model.params import Params
 
-N_LANES = 64
-N_BLOCKS = 16
-"""Blocks of one call; other numbers of lanes or blocks compile anew."""
+N_BLOCKS, FEW_BLOCKS = 1024, 128
+"""Timelines of one call; another number compiles anew. A block is one timeline, so that its sums are that one's. The
+event loop, which takes long, runs few where few are asked for."""
 
 
 @cache
-def program(n_lanes: int = N_LANES) -> Any:
-    """Return the compiled program that gives one account a timeline."""
-    return jax.jit(partial(timeline.simulate, n_lanes=n_lanes, grouped=False))
+def program(features: Features) -> Any:
+    """Return the compiled program that gives the accounts of blocks of one timeline."""
+    return jax.jit(partial(timeline.simulate, n_lanes=1, grouped=False, features=features))
+
+
+def jax_accounts(
+    params: Params, seed: int, first_timeline: int, max_failures: int, factors: NDArray[np.float64]
+) -> Account:
+    """Return the accounts of as many timelines as there are `factors`, with a block and a lane dimension (NumPy)."""
+    cells, n_blocks = cells_of(params), len(factors)
+    features = features_of(cells.params)
+    job = cells.take(np.zeros(n_blocks, np.int64))
+    causes = (
+        replace(cause, rate_per_s=cause.rate_per_s * factors[:, index, None]) for index, cause in enumerate(job.causes)
+    )
+    job = with_lemons(replace(job, causes=tuple(causes)), seed, first_timeline + np.arange(n_blocks)[:, None])
+    with jax.enable_x64(True), mock.patch.object(timeline, "summarise", lambda account, *_: account):
+        account = program(features)(
+            job,
+            np.array(streams.seed_key(seed), np.uint32),
+            (first_timeline + np.arange(n_blocks)).astype(np.uint32),
+            np.ones(n_blocks, np.int32),
+            np.uint32(max_failures),
+        )
+        return Account(*jax.tree.map(np.asarray, account))
 
 
 def jax_timelines(
@@ -36,65 +60,45 @@ def jax_timelines(
     n: int,
     *,
     max_failures: int = 1 + 32 * 10**5,
-    n_lanes: int = N_LANES,
     factors: NDArray[np.float64] | None = None,
 ) -> Timelines:
     """Return what `mcettr.engine.reference.simulate_timelines` returns, by the fast engine.
 
-    `max_failures` is 1 + a multiple of 32, as the plain loop wants it.
+    `max_failures` is 1 + a multiple of 32, as the plain loop wants it. What the loop does not follow is 0.
     """
-    size = n_lanes * N_BLOCKS
+    plain = features_of(cells_of(params).params).none
+    size = N_BLOCKS if plain or n > FEW_BLOCKS else FEW_BLOCKS
     if factors is None:
         factors = rate_factors(params, seed, first_timeline, -(-n // size) * size)
-    parts = []
-    for start in range(0, n, size):
-        first = first_timeline + start + n_lanes * np.arange(N_BLOCKS)
-        job = cells_of(params).take(np.zeros(N_BLOCKS, np.int64))
-        by_cause = factors[start : start + size].reshape(N_BLOCKS, n_lanes, -1)
-        causes = (
-            replace(cause, rate_per_s=cause.rate_per_s * by_cause[:, :, index])
-            for index, cause in enumerate(job.causes)
-        )
-        job = replace(job, causes=tuple(causes))
-        with jax.enable_x64(True), mock.patch.object(timeline, "summarise", lambda account, *_: account):
-            account = program(n_lanes)(
-                job,
-                np.array(streams.seed_key(seed), np.uint32),
-                first.astype(np.uint32),
-                np.full(N_BLOCKS, n_lanes, np.int32),
-                np.uint32(max_failures),
-            )
-        parts.append(_timelines(account, (N_BLOCKS, n_lanes)))
+    parts = [
+        _timelines(jax_accounts(params, seed, first_timeline + start, max_failures, factors[start : start + size]))
+        for start in range(0, n, size)
+    ]
     return Timelines(
         **{name: np.concatenate([getattr(part, name) for part in parts])[:n] for name in Timelines.__dataclass_fields__}
     )
 
 
-def _timelines(account: Any, shape: tuple[int, int]) -> Timelines:
-    def lane(value: Any) -> Any:
-        return np.broadcast_to(np.asarray(value), shape).ravel()
+def _timelines(account: Account) -> Timelines:
+    def whole(values: Any) -> NDArray[np.int64]:
+        return lane(values).astype(np.int64)
 
-    n_causes = len(account.rework_s)
-    lost_s = np.zeros((shape[0] * shape[1], n_causes + 3, len(ACTIVITIES)))
+    n_blocks = len(account.by_cause)
 
-    def put(activity: str, first_row: int, rows: tuple[Any, ...]) -> None:
-        for row, value in enumerate(rows, start=first_row):
-            lost_s[:, row, ACTIVITIES.index(activity)] = lane(value)
+    def lane(values: Any) -> NDArray[Any]:
+        return np.zeros(n_blocks) if values is None else np.broadcast_to(values[..., 0], n_blocks)
 
-    put("rework", 1, account.rework_s)
-    put("detection", 1, account.detection_s)
-    put("diagnosis", 1, account.diagnosis_s)
-    put("queue", 0, account.queue_s)
-    put("startup", 0, account.startup_s)
-    put("restore", 0, account.restore_s)
-    put("checkpoint", n_causes + 1, (account.checkpoint_s,))
-    put("rework", n_causes + 2, (account.undurable_s,))
-    failures = [lane(value) for value in account.n_failures]
+    pool = account.pool or Pool(None, None, None, None)
     return Timelines(
         outcome=lane(account.outcome),
         elapsed_s=lane(account.elapsed_s),
-        productive_s=lane(account.productive_s),
-        lost_s=lost_s,
-        interruptions=np.stack(failures, axis=1).astype(np.int64) if failures else np.zeros((lost_s.shape[0], 0), int),
-        n_saves=lane(account.n_saves).astype(np.int64),
+        productive_s=lane(account.activity_s[0]),
+        lost_s=account.by_cause[:, :, :INTERRUPTIONS],
+        interruptions=account.by_cause[:, 1:-3, INTERRUPTIONS].astype(np.int64),
+        n_saves=whole(account.n_saves),
+        longest_stretch_s=lane(account.longest_stretch_s),
+        n_swaps=whole(pool.n_swaps),
+        n_exhausted=whole(pool.n_exhausted),
+        nodes_out=lane(pool.nodes_out),
+        nodes_out_most=lane(pool.nodes_out_most),
     )

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from mcettr.engine import jax_engine
+from mcettr.engine.cells import cells_of
 from mcettr.engine.estimates import Estimates
 from mcettr.engine.jax_engine import N_LANES
 from mcettr.engine.reference import Timelines
 from mcettr.engine.run import Effort, estimate, paired_blocks
 from mcettr.errors import ScenarioError
+from mcettr.kernels.events.features import features_of
 from mcettr.kernels.timeline import compiled
 from mcettr.model.budget import ACTIVITIES
 from mcettr.model.distributions import fixed
@@ -170,8 +172,10 @@ def test_cells_share_their_draws() -> None:
 
 
 def test_values_never_recompile() -> None:
-    options = jax_engine._compiler_options("cpu")
-    program = compiled(N_LANES, False, options)
+    def program_of(params: Params) -> Any:
+        return compiled(N_LANES, False, features_of(cells_of(params).params), jax_engine._compiler_options("cpu"))
+
+    program = program_of(jobs.plain(1e-4, **BASE))
     estimate(jobs.plain(1e-4, **BASE), Effort(timelines=64))
     before = program._cache_size()
     rng = np.random.default_rng(0)
@@ -184,8 +188,10 @@ def test_values_never_recompile() -> None:
     )
     assert program._cache_size() == before
     other = jobs.plain(1e-4, **BASE)
-    estimate(replace(other, causes=(replace(other.causes[0], every=fixed(5e3)),)), Effort(timelines=64))
-    assert program._cache_size() == before + 1  # the count does see a new structure
+    other = replace(other, causes=(replace(other.causes[0], every=fixed(5e3)),))
+    before = program_of(other)._cache_size()
+    estimate(other, Effort(timelines=64))
+    assert program_of(other)._cache_size() == before + 1  # the count does see a new structure
 
 
 def test_precision_is_reached() -> None:

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mcettr.engine.lean import lean
 from mcettr.model.distributions import Distribution, map_values, tabulate
-from mcettr.model.params import Cause, Params, Recovery
+from mcettr.model.params import Params
+from mcettr.model.records import map_leaves
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,13 @@ class Cells:
     shape: tuple[int, ...]
     rate_shapes: tuple[NDArray[np.float64], ...] | None
     """Gamma shapes of the causes' rates (inf where exact), compact like the rest; None when all are exact."""
+    shared_rate_shape: NDArray[np.float64] | None
+    """Gamma shape of the factor that all rates share, compact; None when there is none."""
+
+    @property
+    def uncertain(self) -> bool:
+        """Return whether some rate is a draw."""
+        return self.rate_shapes is not None or self.shared_rate_shape is not None
 
     @property
     def n(self) -> int:
@@ -44,8 +53,17 @@ class Cells:
 
     def take_rate_shapes(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the gamma shapes of some cells, (len(cells), causes)."""
+        if self.rate_shapes is None:
+            return np.full((len(cells), len(self.params.causes)), np.inf)
         where = np.unravel_index(cells, self.shape) if self.shape else ()
-        return np.stack([_pick(leaf, where, len(cells)) for leaf in self.rate_shapes or ()], axis=-1)
+        return np.stack([_pick(leaf, where, len(cells)) for leaf in self.rate_shapes], axis=-1)
+
+    def take_shared_rate_shape(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the gamma shape of the factor that all rates of a cell share, (len(cells),)."""
+        if self.shared_rate_shape is None:
+            return np.full(len(cells), np.inf)
+        where = np.unravel_index(cells, self.shape) if self.shape else ()
+        return _pick(self.shared_rate_shape, where, len(cells))
 
 
 def cells_of(params: Params) -> Cells:
@@ -58,77 +76,33 @@ def cells_of(params: Params) -> Cells:
 
     map_params(params, note, note)
     beliefs = [note(cause.rate_shape) for cause in params.causes]
+    note(params.rate_shape)
     shape = np.broadcast_shapes(*shapes)
     compact = map_params(params, lambda leaf: _compact(leaf, len(shape)), lambda leaf: leaf)
     rate_shapes = tuple(_compact(leaf, len(shape)) for leaf in beliefs)
     exact = all(np.isinf(leaf).all() for leaf in rate_shapes)
-    return Cells(tabulated(compact), shape, None if exact else rate_shapes)
+    shared = _compact(params.rate_shape, len(shape))
+    return Cells(
+        tabulated(lean(compact)), shape, None if exact else rate_shapes, None if np.isinf(shared).all() else shared
+    )
 
 
 def map_params(params: Params, number: Any, table: Any) -> Params:
-    """Return `params` with `number` applied to every leaf, and `table` to those of laws already tabulated.
-
-    The shapes of rate posteriors are dropped: engines get rates, not beliefs about them.
-    """
+    """Return `params` with `number` applied to every leaf, and `table` to those of laws already tabulated."""
 
     def law(record: Distribution) -> Distribution:
         parts = tuple(law(part) for part in record.components)
         change = table if record.kind == "table" else number
         return replace(map_values(replace(record, components=()), change), components=parts)
 
-    def cause(record: Cause) -> Cause:
-        return Cause(
-            record.name,
-            number(record.rate_per_s),
-            record.kind,
-            every=None if record.every is None else law(record.every),
-            detection=law(record.detection),
-            diagnosis=law(record.diagnosis),
-        )
-
-    checkpoint, recovery = params.checkpoint, params.recovery
-    return Params(
-        n_gpus=number(params.n_gpus),
-        work_s=number(params.work_s),
-        horizon_s=number(params.horizon_s),
-        checkpoint=replace(
-            checkpoint,
-            interval_s=number(checkpoint.interval_s),
-            write_time_s=number(checkpoint.write_time_s),
-            stall_s=number(checkpoint.stall_s),
-            slowdown=number(checkpoint.slowdown),
-        ),
-        causes=tuple(cause(record) for record in params.causes),
-        recovery=Recovery(
-            queue_wait=law(recovery.queue_wait),
-            startup=tuple((name, law(record)) for name, record in recovery.startup),
-            restore=law(recovery.restore),
-        ),
-        resumes=number(params.resumes),
-        horizon_given=params.horizon_given,
-    )
+    mapped: Params = map_leaves(params, number, law)
+    return mapped
 
 
 def tabulated(params: Params) -> Params:
     """Return the same job with laws that can be sampled."""
-    recovery = params.recovery
-    return replace(
-        params,
-        causes=tuple(
-            replace(
-                cause,
-                every=None if cause.every is None else tabulate(cause.every),
-                detection=tabulate(cause.detection),
-                diagnosis=tabulate(cause.diagnosis),
-            )
-            for cause in params.causes
-        ),
-        recovery=Recovery(
-            queue_wait=tabulate(recovery.queue_wait),
-            startup=tuple((name, tabulate(law)) for name, law in recovery.startup),
-            restore=tabulate(recovery.restore),
-        ),
-    )
+    job: Params = map_leaves(params, lambda leaf: leaf, tabulate)
+    return job
 
 
 def _compact(leaf: Any, n_axes: int) -> NDArray[np.float64]:

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from mcettr.engine.tallies import RATIO_BINS, TIME_BINS, Array, Scale, Tally
-from mcettr.kernels.moments import FRACTIONS, TABLE_ACTIVITIES, WITHIN, metric_names
+from mcettr.engine.tallies import RATIO_BINS, STRETCH_S, TIME_BINS, Array, Scale, Tally
+from mcettr.kernels.account import INTERRUPTIONS
+from mcettr.kernels.moments import METRICS, OVER_ELAPSED, WITHIN
 from mcettr.kernels.streams import RATE_GROUP
-from mcettr.model.budget import ACTIVITIES, CHECKPOINT, HORIZON, START, Outcome
+from mcettr.model.budget import Outcome, cause_rows
 
-QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99)
+QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99, 0.999)
+_SPREADS = ("ettr", "interruptions", "elapsed_s")
+"""Names of the metrics `WITHIN` in `Estimates.run_to_run_sd`."""
 _Z95 = float(special.ndtri(0.975))
 
 
@@ -23,13 +26,16 @@ class Estimates:
     """Estimates for an array of cells (the leading dimension of every array, in C order of the grid).
 
     `values` and `se` hold the same keys: ``ettr`` and ``ettr_occupied`` (ratios of sums; with uncertain rates the
-    mean over rate draws), ``ettr_timeline_mean``, ``elapsed_s``, ``held_s``, ``interruptions``,
-    ``checkpoints_written`` (cells,); ``interruptions_by_cause`` (cells, failure causes); ``time_fraction`` (cells, 11
-    activities); ``lost_s`` (cells, causes, activities), mean seconds a timeline, batch-means errors.
+    mean over rate draws), ``ettr_timeline_mean``, ``elapsed_s``, ``held_s``, ``productive_s``, ``interruptions``,
+    ``checkpoints_written`` (cells,); ``time_fraction`` (cells, 11 activities); with batch-means errors
+    ``interruptions_by_cause`` (cells, failure causes) and ``lost_s`` (cells, causes, activities), mean seconds a
+    timeline. With spares also ``spare_wait_probability``, the share of recoveries in need of a node that found too
+    few spares (NaN where no recovery needed one), and ``nodes_out_mean``, the nodes in repair at a random instant.
 
     `causes` names the rows of ``lost_s``. Completion shares count all timelines, with 95 % intervals widened by
     capped timelines. `completion_time_s` is inf beyond the finished share. `run_to_run_sd` and `rate_uncertainty_sd`
-    are None unless rates are uncertain.
+    are those of ``ettr``, ``interruptions`` and ``elapsed_s`` of one timeline, None unless rates are uncertain.
+    `longest_stretch_quantile_s` is None where the loop does not follow it, the quantiles of nodes out without spares.
     """
 
     causes: tuple[str, ...]
@@ -45,8 +51,11 @@ class Estimates:
     completion_probability: Array
     completion_low: Array
     completion_high: Array
-    run_to_run_sd: Array | None
-    rate_uncertainty_sd: Array | None
+    run_to_run_sd: dict[str, Array] | None
+    rate_uncertainty_sd: dict[str, Array] | None
+    longest_stretch_quantile_s: Array | None
+    nodes_out_quantile: Array | None
+    nodes_out_most_quantile: Array | None
 
 
 class Gathered:
@@ -87,88 +96,61 @@ def ratios(tally: Tally) -> tuple[Array, Array]:
     n = tally.n_units[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = tally.mean_numerator / tally.mean_denominator
-    squares = tally.m2_numerator - 2.0 * ratio * tally.m2_cross + np.square(ratio) * tally.m2_denominator
-    with np.errstate(divide="ignore", invalid="ignore"):
+        squares = tally.m2_numerator - 2.0 * ratio * tally.m2_cross + np.square(ratio) * tally.m2_denominator
         variance = np.maximum(squares, 0.0) / (n - 1.0) / n
     return ratio, np.where(n > 1, np.sqrt(variance) / np.abs(tally.mean_denominator), np.nan)
 
 
 def estimates_of(tally: Tally, failure_causes: tuple[str, ...], scale: Scale) -> Estimates:
     """Return the estimates that a tally gives."""
-    value, error = ratios(tally)
-    column = {name: index for index, name in enumerate(metric_names(failure_causes))}
-    plain = {
-        "ettr": "ettr",
-        "ettr_occupied": "ettr_occupied",
-        "ettr_timeline_mean": "ettr_timeline",
-        "elapsed_s": "elapsed_s",
-        "held_s": "held_s",
-        "interruptions": "interruptions",
-        "checkpoints_written": "checkpoints_written",
-    }
-    first_cause = len(column) - len(failure_causes)
-    lost, lost_se = _lost(tally, value, error, column, failure_causes)
-    values = {name: value[:, column[metric]] for name, metric in plain.items()}
-    se = {name: error[:, column[metric]] for name, metric in plain.items()}
-    values |= {
-        "interruptions_by_cause": value[:, first_cause:],
-        "time_fraction": _fractions(value, column),
-        "lost_s": lost,
-    }
-    se |= {
-        "interruptions_by_cause": error[:, first_cause:],
-        "time_fraction": _fractions(error, column),
-        "lost_s": lost_se,
-    }
     n = tally.n_timelines.astype(np.float64)
-    finished = tally.outcomes[:, Outcome.DONE] / n
     capped = tally.outcomes[:, Outcome.CAPPED]
+    values, se = _values(tally, n, len(failure_causes))
     probability, low, high = _completion(tally, capped, scale.grouped)
-    spread, run_to_run, between = _spreads(tally, [column[metric] for metric in WITHIN], n, scale.grouped)
+    spread, run_to_run, between = _spreads(tally, n, scale.grouped)
     return Estimates(
-        causes=(START, *failure_causes, CHECKPOINT, HORIZON),
+        causes=cause_rows(failure_causes),
         n_timelines=tally.n_timelines.copy(),
         values=values,
         se=se,
-        finished_fraction=finished,
+        finished_fraction=tally.outcomes[:, Outcome.DONE] / n,
         capped_fraction=capped / n,
-        ettr_timeline_sd=spread[:, 0],
-        interruptions_sd=spread[:, 1],
+        ettr_timeline_sd=spread["ettr"],
+        interruptions_sd=spread["interruptions"],
         ettr_timeline_quantile=_ratio_quantiles(tally, n),
         completion_time_s=_completion_times(tally, n, scale),
         completion_probability=probability,
         completion_low=low,
         completion_high=high,
-        run_to_run_sd=None if run_to_run is None else run_to_run[:, 0],
-        rate_uncertainty_sd=None if between is None else between[:, 0],
+        run_to_run_sd=run_to_run,
+        rate_uncertainty_sd=between,
+        longest_stretch_quantile_s=_stretch_quantiles(tally, n),
+        nodes_out_quantile=_whole_quantiles(tally.nodes_out_histogram, n),
+        nodes_out_most_quantile=_whole_quantiles(tally.nodes_out_most_histogram, n),
     )
 
 
-def _fractions(metric: Array, column: dict[str, int]) -> Array:
-    result = np.zeros((len(metric), len(ACTIVITIES)))
-    for activity in FRACTIONS:
-        result[:, ACTIVITIES.index(activity)] = metric[:, column[activity]]
-    result[:, ACTIVITIES.index("productive")] = metric[:, column["ettr"]]
-    return result
-
-
-def _lost(
-    tally: Tally, value: Array, error: Array, column: dict[str, int], failure_causes: tuple[str, ...]
-) -> tuple[Array, Array]:
-    """Spread the table over all causes and activities; checkpoint time has its own cause."""
-    n_cells, n_rows = len(value), len(failure_causes) + 3
-    lost, lost_se = np.zeros((n_cells, n_rows, len(ACTIVITIES))), np.zeros((n_cells, n_rows, len(ACTIVITIES)))
-    rows = [*range(len(failure_causes) + 1), n_rows - 1]
-    columns = [ACTIVITIES.index(activity) for activity in TABLE_ACTIVITIES]
-    n, n_blocks = tally.n_timelines.astype(np.float64), tally.n_blocks.astype(np.float64)
+def _values(tally: Tally, n: Array, n_causes: int) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return the estimates by name, and their standard errors."""
+    value, error = ratios(tally)
+    n_blocks = tally.n_blocks.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         table_se = np.sqrt(tally.table_m2 / (n * (n_blocks - 1.0))[:, None, None])
-    lost[:, np.array(rows)[:, None], columns] = tally.table_mean
-    lost_se[:, np.array(rows)[:, None], columns] = table_se
-    checkpoint, elapsed = column["checkpoint"], value[:, column["elapsed_s"]]
-    lost[:, -2, ACTIVITIES.index("checkpoint")] = value[:, checkpoint] * elapsed
-    lost_se[:, -2, ACTIVITIES.index("checkpoint")] = error[:, checkpoint] * elapsed
-    return lost, lost_se
+
+    def named(metrics: Array, table: Array) -> dict[str, Array]:
+        column = {name: metrics[:, index] for index, name in enumerate(METRICS)}
+        own = ("ettr", "ettr_occupied", "elapsed_s", "held_s", "productive_s", "interruptions", "checkpoints_written")
+        found = {name: column[name] for name in own} | {
+            "ettr_timeline_mean": column["ettr_timeline"],
+            "time_fraction": metrics[:, : len(OVER_ELAPSED)],
+            "lost_s": table[:, :, :INTERRUPTIONS],
+            "interruptions_by_cause": table[:, 1 : 1 + n_causes, INTERRUPTIONS],
+        }
+        if tally.nodes_out_histogram is not None:
+            found |= {"spare_wait_probability": column["exhausted_share"], "nodes_out_mean": column["nodes_out"]}
+        return found
+
+    return named(value, tally.table_mean), named(error, table_se)
 
 
 def _completion(tally: Tally, capped: NDArray[np.int64], grouped: bool) -> tuple[Array, Array, Array]:
@@ -221,18 +203,45 @@ def _ratio_quantiles(tally: Tally, n: Array) -> Array:
 
 def _completion_times(tally: Tally, n: Array, scale: Scale) -> Array:
     position = _quantiles(tally.time_histogram, n, QUANTILES)
-    work_s, horizon_s = scale.work_s[:, None], scale.horizon_s[:, None]
+    time_s = _time_at(position, scale.work_s[:, None], scale.horizon_s[:, None])
+    return np.where(np.isfinite(position), np.clip(time_s, tally.least[:, 1:2], tally.most[:, 1:2]), np.inf)
+
+
+def _stretch_quantiles(tally: Tally, n: Array) -> Array | None:
+    if tally.stretch_histogram is None:
+        return None
+    time_s = _time_at(_quantiles(tally.stretch_histogram, n, QUANTILES), *STRETCH_S)
+    return np.clip(time_s, tally.least[:, 2:], tally.most[:, 2:])
+
+
+def _time_at(position: Array, first_s: Any, last_s: Any) -> Array:
+    """Return the time at a position of a log-spaced histogram, as `mcettr.engine.tallies.time_position` gives it."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        time_s = work_s * np.power(horizon_s / work_s, position / TIME_BINS)
-        return np.where(np.isfinite(position), np.clip(time_s, tally.least[:, 1:], tally.most[:, 1:]), np.inf)
+        return np.asarray(first_s * np.power(last_s / first_s, position / TIME_BINS))
 
 
-def _spreads(tally: Tally, columns: list[int], n: Array, grouped: bool) -> tuple[Array, Array | None, Array | None]:
-    """Return standard deviations of single timelines (cells, metrics): all, within and between draws of the rates."""
+def _whole_quantiles(histogram: NDArray[np.int64] | None, n: Array) -> Array | None:
+    """Return the least whole numbers that at least each share of `n` does not exceed."""
+    if histogram is None:
+        return None
+    total = np.cumsum(histogram, axis=1)
+    wanted = np.array(QUANTILES) * n[:, None]
+    return np.stack([(total < least[:, None] * (1.0 - 1e-12)).sum(axis=1) for least in wanted.T], axis=1) * 1.0
+
+
+def _spreads(
+    tally: Tally, n: Array, grouped: bool
+) -> tuple[dict[str, Array], dict[str, Array] | None, dict[str, Array] | None]:
+    """Return standard deviations of single timelines by metric: all, within and between draws of the rates."""
+    columns = [METRICS.index(name) for name in WITHIN]
+
+    def named(variance: Array) -> dict[str, Array]:
+        return dict(zip(_SPREADS, np.sqrt(variance).T, strict=True))
+
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = tally.m2_numerator[:, columns] / (tally.n_units - 1.0)[:, None]
         if not grouped:
-            return np.sqrt(variance), None, None
+            return named(variance), None, None
         within = tally.within_m2 / (n - tally.n_units)[:, None]
         between = np.maximum(variance - within / RATE_GROUP, 0.0)
-        return np.sqrt(within + between), np.sqrt(within), np.sqrt(between)
+        return named(within + between), named(within), named(between)

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from mcettr.engine.cells import Cells
 from mcettr.engine.device import Device
-from mcettr.engine.rates import factors
+from mcettr.engine.lemons import with_lemons
+from mcettr.engine.rates import cell_factors
+from mcettr.kernels.events.features import features_of
 from mcettr.kernels.moments import Batch
 from mcettr.kernels.streams import RATE_GROUP, seed_key
 from mcettr.kernels.timeline import compiled
@@ -23,6 +25,10 @@ N_LANES = 64
 """Timelines a block; a block belongs to one cell."""
 
 _BLOCKS_CPU, _BLOCKS_GPU = 128, 4096
+_BLOCKS_OF_EVENTS = 32
+"""Blocks a call of the event loop on a processor: its many arrays then stay in the cache."""
+_MOST_TURNS = 8
+"""Timelines that a lane of the event loop runs one after the other in a call, at most."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,22 @@ class JaxEngine:
         Where to run.
     cap : int
         Attempts after which a timeline is stopped.
+    n_timelines : int
+        How many timelines of each cell will be asked for, if that is known. Many timelines that differ in length come
+        in longer blocks: a lane whose timeline is over takes the next.
     """
 
-    def __init__(self, cells: Cells, seed: int, device: Device, cap: int) -> None:
+    def __init__(self, cells: Cells, seed: int, device: Device, cap: int, n_timelines: int = 0) -> None:
         self.cells, self.seed, self.device, self.cap = cells, seed, device, cap
-        self.blocks_a_call = _BLOCKS_CPU if device.name == "cpu" else _BLOCKS_GPU
+        self.features = features_of(cells.params)
+        on_cpu = _BLOCKS_CPU if self.features.none else _BLOCKS_OF_EVENTS
+        self.blocks_a_call = on_cpu if device.name == "cpu" else _BLOCKS_GPU
         self.n_workers = _n_processors() if device.name == "cpu" else 1
+        self.block = N_LANES
+        if not self.features.none and not cells.uncertain:
+            at_once = self.n_workers * self.blocks_a_call * N_LANES
+            n_turns = min(n_timelines * cells.n // at_once, n_timelines // N_LANES, _MOST_TURNS)
+            self.block *= max(n_turns, 1)
 
     def run(self, blocks: Blocks) -> Batch:
         """Return the statistics of at most `blocks_a_call` blocks, as NumPy arrays; safe to call from threads."""
@@ -64,12 +80,14 @@ class JaxEngine:
         cell = padded(blocks.cell, int(blocks.cell[-1]))
         first = padded(blocks.first_timeline, 0)
         params = self.cells.take(cell)
-        uncertain = self.cells.rate_shapes is not None
+        uncertain = self.cells.uncertain
         if uncertain:
             leaders = first[:, None] + np.arange(0, N_LANES, RATE_GROUP)
-            by_group = factors(self.cells.take_rate_shapes(cell)[:, None, :], self.seed, leaders)
+            by_group = cell_factors(self.cells, cell, self.seed, leaders)
             params = _with_factors(params, np.repeat(by_group, RATE_GROUP, axis=1))
-        program = compiled(N_LANES, uncertain, _compiler_options(self.device.name))
+        params = with_lemons(params, self.seed, first[:, None] + np.arange(self.block))
+        turns = None if self.block == N_LANES else self.block
+        program = compiled(N_LANES, uncertain, self.features, _compiler_options(self.device.name), turns)
         with jax.enable_x64(True), jax.default_device(self.device.handle):
             result = program(
                 params,
@@ -78,7 +96,7 @@ class JaxEngine:
                 padded(blocks.n_valid, 0).astype(np.int32),
                 np.uint32(self.cap),
             )
-            return Batch(*(np.asarray(part)[:n] for part in result))
+            return Batch(*(None if part is None else np.asarray(part)[:n] for part in result))
 
 
 def _with_factors(params: Params, by_cause: NDArray[np.float64]) -> Params:

@@ -1,4 +1,7 @@
-"""Uncertain rates: one draw of each cause's rate for every group of 16 timelines, by inverse CDF."""
+"""Uncertain rates: one draw of each for every group of 16 timelines, by inverse CDF.
+
+A rate's factor is the product of its cause's own one and of one that all causes share.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from mcettr.kernels.streams import RATE_GROUP, draw, rate_purpose, seed_key
+from mcettr.engine.cells import Cells
+from mcettr.kernels.streams import RATE_GROUP, SHARED_RATE, draw, rate_purpose, seed_key
 from mcettr.model.params import Params
 
 
-def factors(shapes: NDArray[np.float64], seed: int, timelines: NDArray[np.int64]) -> NDArray[np.float64]:
+def factors(
+    shapes: NDArray[np.float64],
+    seed: int,
+    timelines: NDArray[np.int64],
+    shared_shape: NDArray[np.float64] | float = np.inf,
+) -> NDArray[np.float64]:
     """Return what multiplies the mean rates: gamma with mean 1, the same within a group of timelines.
 
     Parameters
@@ -21,6 +30,8 @@ def factors(shapes: NDArray[np.float64], seed: int, timelines: NDArray[np.int64]
         From 0 to 2^64 - 1.
     timelines : ndarray
         Timeline numbers.
+    shared_shape : ndarray or float
+        Gamma shape of the factor that all causes share; broadcasts against `timelines`.
 
     Returns
     -------
@@ -36,19 +47,29 @@ def factors(shapes: NDArray[np.float64], seed: int, timelines: NDArray[np.int64]
     """
     key = seed_key(seed)
     group = (timelines // RATE_GROUP).astype(np.uint32)
-    zero = np.zeros(1, np.uint32)
-    columns = []
-    for cause in range(shapes.shape[-1]):
-        shape = shapes[..., cause]
-        u = draw(key, group, rate_purpose(cause), zero).astype(np.float64)
+
+    def factor(shape: NDArray[np.float64], purpose: int) -> NDArray[np.float64]:
+        u = draw(key, group, purpose, np.zeros(1, np.uint32)).astype(np.float64)
         known = np.where(np.isfinite(shape), shape, 1.0)
-        columns.append(np.where(np.isfinite(shape), special.gammaincinv(known, u) / known, 1.0))
-    return np.stack(np.broadcast_arrays(*columns), axis=-1)
+        return np.where(np.isfinite(shape), special.gammaincinv(known, u) / known, 1.0)
+
+    shared = factor(np.asarray(shared_shape), SHARED_RATE)
+    own = [factor(shapes[..., cause], rate_purpose(cause)) for cause in range(shapes.shape[-1])]
+    if not own:
+        return np.ones((*shared.shape, 0))
+    return np.stack(np.broadcast_arrays(*own), axis=-1) * shared[..., None]
 
 
 def rate_factors(params: Params, seed: int, first_timeline: int, n: int) -> NDArray[np.float64]:
     """Return the factors of `n` timelines of one job from `first_timeline` on, (n, causes)."""
-    if not params.causes:
-        return np.ones((n, 0))
-    shapes = np.array([float(cause.rate_shape) for cause in params.causes])
-    return factors(shapes, seed, np.arange(first_timeline, first_timeline + n))
+    shapes = np.array([float(np.asarray(cause.rate_shape).item()) for cause in params.causes])
+    timelines = np.arange(first_timeline, first_timeline + n)
+    return factors(shapes, seed, timelines, float(np.asarray(params.rate_shape).item()))
+
+
+def cell_factors(
+    cells: Cells, which: NDArray[np.int64], seed: int, timelines: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the factors of timelines (len(which), n) of the cells numbered `which`, (len(which), n, causes)."""
+    shapes, shared = cells.take_rate_shapes(which), cells.take_shared_rate_shape(which)
+    return factors(shapes[:, None, :], seed, timelines, shared[:, None])

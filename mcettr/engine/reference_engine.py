@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from mcettr.engine.cells import Cells
 from mcettr.engine.jax_engine import N_LANES, Blocks
-from mcettr.engine.rates import factors
-from mcettr.engine.reference import simulate_timelines
-from mcettr.kernels.closing import Account
-from mcettr.kernels.moments import TABLE_ACTIVITIES, Batch, summarise
-from mcettr.model.budget import ACTIVITIES
+from mcettr.engine.rates import cell_factors
+from mcettr.engine.reference import Timelines, simulate_timelines
+from mcettr.kernels.account import INTERRUPTIONS, Account, Pool
+from mcettr.kernels.moments import Batch, summarise
 
 
 class ReferenceEngine:
@@ -31,6 +30,7 @@ class ReferenceEngine:
         Failures after which a timeline is stopped.
     """
 
+    block = N_LANES
     blocks_a_call = 4
     n_workers = 1
 
@@ -45,42 +45,41 @@ class ReferenceEngine:
         ]
         valid = np.arange(N_LANES) < blocks.n_valid[:, None]
         with jax.enable_x64(True):
-            # Lanes follow the blocks in every entry, and come last.
-            stacked = jax.tree.map(lambda *parts: jnp.asarray(np.stack(parts, axis=-2)), *accounts)
-            result = summarise(stacked, jnp.asarray(valid), grouped=self.cells.rate_shapes is not None)
-            return Batch(*map(np.asarray, result))
+            tables = jnp.asarray(np.concatenate([account.by_cause for account in accounts]))
+            lanes = [account._replace(by_cause=None) for account in accounts]
+            stacked = jax.tree.map(lambda *parts: jnp.asarray(np.concatenate(parts, axis=-2)), *lanes)
+            result = summarise(stacked._replace(by_cause=tables), jnp.asarray(valid), grouped=self.cells.uncertain)
+            return Batch(*(None if part is None else np.asarray(part) for part in result))
 
     def _block(self, cell: int, first_timeline: int, n_valid: int) -> Account:
-        at = np.array([cell])
-        by_cause = None
-        if self.cells.rate_shapes is not None:
-            timelines = np.arange(first_timeline, first_timeline + n_valid)
-            by_cause = factors(self.cells.take_rate_shapes(at), self.seed, timelines)
-        lives = simulate_timelines(
-            self.cells.take(at), self.seed, first_timeline, n_valid, factors=by_cause, max_failures=self.cap
-        )
-        lost = {name: lives.lost_s[:, :, ACTIVITIES.index(name)].T for name in (*TABLE_ACTIVITIES, "checkpoint")}
-        n_causes = lives.interruptions.shape[1]
-        failures, chains = slice(1, n_causes + 1), slice(0, n_causes + 1)
-        account = Account(
-            outcome=lives.outcome,
-            elapsed_s=lives.elapsed_s,
-            productive_s=lives.productive_s,
-            checkpoint_s=lost["checkpoint"].sum(axis=0),
-            undurable_s=lost["rework"][-1],
-            n_saves=lives.n_saves.astype(np.float64),
-            n_failures=lives.interruptions.T.astype(np.float64),
-            rework_s=lost["rework"][failures],
-            detection_s=lost["detection"][failures],
-            diagnosis_s=lost["diagnosis"][failures],
-            queue_s=lost["queue"][chains],
-            startup_s=lost["startup"][chains],
-            restore_s=lost["restore"][chains],
-        )
-        return Account(*(_filled(entry) for entry in account))
+        at, timelines = np.array([cell]), np.arange(first_timeline, first_timeline + n_valid)
+        by_cause = cell_factors(self.cells, at, self.seed, timelines[None])[0]
+        job = self.cells.take(at)
+        lives = simulate_timelines(job, self.seed, first_timeline, n_valid, factors=by_cause, max_failures=self.cap)
+        return _account(lives, with_pool=job.recovery.spares is not None)
 
 
-def _filled(lanes: NDArray[Any]) -> NDArray[Any]:
-    """Return the lanes filled up to a block with their first, which does not count."""
-    missing = N_LANES - lanes.shape[-1]
-    return np.concatenate([lanes, np.repeat(lanes[..., :1], missing, axis=-1)], axis=-1)
+def _account(lives: Timelines, with_pool: bool) -> Account:
+    """Return the account of a block of timelines: lanes shaped (1, 64)."""
+    activity_s = lives.lost_s.sum(axis=1)
+    activity_s[:, 0] = lives.productive_s
+    by_cause = np.zeros((1, lives.lost_s.shape[1], INTERRUPTIONS + 1))
+    by_cause[0, :, :INTERRUPTIONS] = lives.lost_s.sum(axis=0)
+    by_cause[0, 1 : 1 + lives.interruptions.shape[1], INTERRUPTIONS] = lives.interruptions.sum(axis=0)
+    pool = (lives.n_swaps, lives.n_exhausted, lives.nodes_out, lives.nodes_out_most)
+    return Account(
+        outcome=_lanes(lives.outcome),
+        elapsed_s=_lanes(lives.elapsed_s),
+        activity_s=_lanes(activity_s.T),
+        n_saves=_lanes(lives.n_saves.astype(np.float64)),
+        n_failures=_lanes(lives.interruptions.sum(axis=1).astype(np.float64)),
+        by_cause=by_cause,
+        longest_stretch_s=_lanes(lives.longest_stretch_s),
+        pool=Pool(*(_lanes(part.astype(np.float64)) for part in pool)) if with_pool else None,
+    )
+
+
+def _lanes(values: NDArray[Any]) -> NDArray[Any]:
+    """Return values (..., timelines) as lanes (..., 1, 64), filled up with the first, which does not count."""
+    missing = N_LANES - values.shape[-1]
+    return np.concatenate([values, np.repeat(values[..., :1], missing, axis=-1)], axis=-1)[..., None, :]

@@ -94,7 +94,7 @@ def estimate(
         Called from this thread with the fraction done, 0 to 1.
     """
     cells = cells_of(params)
-    engine = _engine(cells, params, effort)
+    engine = _engine(cells, params, effort, effort.timelines or 0)
     scale = _scale(cells, params, tuple(deadlines_s))
     weight = np.broadcast_to(np.asarray(analytic.expected_events(params), dtype=np.float64), cells.shape).ravel()
     order = np.argsort(weight, kind="stable")
@@ -104,7 +104,7 @@ def estimate(
         chunk = order[start : start + _CHUNK_CELLS]
         report = _share(progress, start / cells.n, min(start + _CHUNK_CELLS, cells.n) / cells.n)
         part_scale = Scale(scale.work_s[chunk], scale.horizon_s[chunk], scale.deadlines_s, scale.grouped)
-        tally = Tally.empty(len(chunk), names, len(deadlines_s))
+        tally = Tally.empty(len(chunk), len(names), len(deadlines_s))
         _run_chunk(engine, chunk, weight[chunk], tally, part_scale, effort, report)
         result.put(chunk, estimates_of(tally, names, part_scale))
     assert result.whole is not None
@@ -119,7 +119,9 @@ def paired_blocks(params: Params, effort: Effort, progress: Progress | None = No
     engine = _engine(cells, params, effort)
     n_blocks = -(-effort.timelines // N_LANES)
     productive_s, elapsed_s = np.zeros((cells.n, n_blocks)), np.zeros((cells.n, n_blocks))
-    work = _blocks(np.arange(cells.n), np.zeros(cells.n, np.int64), np.full(cells.n, effort.timelines), effort)
+    work = _blocks(
+        np.arange(cells.n), np.zeros(cells.n, np.int64), np.full(cells.n, effort.timelines), effort, engine.block
+    )
     for blocks, batch in _in_order(engine, work, progress):
         column = (blocks.first_timeline - effort.first_timeline) // N_LANES
         productive_s[blocks.cell, column] = batch.mean_numerator[:, 0] * batch.n_units
@@ -130,6 +132,8 @@ def paired_blocks(params: Params, effort: Effort, progress: Progress | None = No
 class _Engine(Protocol):
     """What runs blocks of timelines."""
 
+    block: int
+    """Timelines of a block."""
     blocks_a_call: int
     n_workers: int
 
@@ -137,12 +141,12 @@ class _Engine(Protocol):
         """Return the statistics of at most `blocks_a_call` blocks."""
 
 
-def _engine(cells: Cells, params: Params, effort: Effort) -> _Engine:
+def _engine(cells: Cells, params: Params, effort: Effort, n_timelines: int = 0) -> _Engine:
     if effort.engine == "reference":
         from mcettr.engine.reference_engine import ReferenceEngine
 
         return ReferenceEngine(cells, effort.seed, _cap(params))
-    return JaxEngine(cells, effort.seed, resolve(effort.device), _cap(params))
+    return JaxEngine(cells, effort.seed, resolve(effort.device), _cap(params), n_timelines)
 
 
 def _cap(params: Params) -> int:
@@ -162,7 +166,7 @@ def _scale(cells: Cells, params: Params, deadlines_s: tuple[float, ...]) -> Scal
     def flat(leaf: object) -> Array:
         return np.broadcast_to(np.asarray(leaf, dtype=np.float64), cells.shape).ravel()
 
-    return Scale(flat(params.work_s), flat(params.horizon_s), deadlines_s, cells.rate_shapes is not None)
+    return Scale(flat(params.work_s), flat(params.horizon_s), deadlines_s, cells.uncertain)
 
 
 def _run_chunk(
@@ -184,7 +188,8 @@ def _run_chunk(
         row_of[chunk] = np.arange(len(chunk))
         target = _predicted(want, tally, have, effort)
         all_work = max(float(((target - have) * (1.0 + weight)).sum()) + done_work, 1.0)
-        for blocks, batch in _in_order(engine, _blocks(chunk[cells], have[cells], want[cells], effort), None):
+        work = _blocks(chunk[cells], have[cells], want[cells], effort, engine.block)
+        for blocks, batch in _in_order(engine, work, None):
             row = row_of[blocks.cell]
             add_batch(tally, batch, row, blocks.n_valid, scale)
             done_work += float((blocks.n_valid * (1.0 + weight[row])).sum())
@@ -230,13 +235,15 @@ def _whole_blocks(n: NDArray[Any]) -> NDArray[np.int64]:
     return (np.ceil(n / N_LANES) * N_LANES).astype(np.int64)
 
 
-def _blocks(cells: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64], effort: Effort) -> Blocks:
+def _blocks(
+    cells: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64], effort: Effort, size: int
+) -> Blocks:
     """Return blocks that take each cell from timeline `begin` up to `end`, cell by cell."""
-    count = -(-(end - begin) // N_LANES)
+    count = -(-(end - begin) // size)
     which = np.repeat(np.arange(len(cells)), count)
     number = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-    first = begin[which] + number * N_LANES
-    return Blocks(cells[which], first + effort.first_timeline, np.minimum(end[which] - first, N_LANES))
+    first = begin[which] + number * size
+    return Blocks(cells[which], first + effort.first_timeline, np.minimum(end[which] - first, size))
 
 
 def _in_order(engine: _Engine, work: Blocks, progress: Progress | None) -> Iterator[tuple[Blocks, Batch]]:

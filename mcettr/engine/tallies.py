@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcettr.kernels.moments import TABLE_ACTIVITIES, WITHIN, Batch, metric_names
+from mcettr.kernels.account import INTERRUPTIONS
+from mcettr.kernels.moments import METRICS, WITHIN, Batch
 from mcettr.kernels.streams import RATE_GROUP
 from mcettr.model.budget import Outcome
 
@@ -15,17 +17,21 @@ Array = NDArray[np.float64]
 
 RATIO_BINS = 2_000
 TIME_BINS = 4_096
+NODE_BINS = 4_096
+"""One for each whole number from 0; the last one holds all that are larger."""
+STRETCH_S = (1.0, 1e9)
+"""Ends of the `TIME_BINS` bins of stretches; the first and the last hold what lies beyond."""
 
 
 @dataclass
 class Tally:
     """What is known of some cells; leading dimension cells throughout.
 
-    `mean_*` and `m2_*` are those of `mcettr.kernels.moments.Batch` over all units seen; `table_*` the cause x
-    activity seconds, with `table_m2` summed over blocks weighted by their timelines; `done_squares` the sum over
+    `mean_*` and `m2_*` are those of `mcettr.kernels.moments.Batch` over all units seen; `table_*` the means of its
+    `by_cause`, with `table_m2` summed over blocks weighted by their timelines; `done_squares` the sum over
     independent units of squared counts, for the error of completion shares when timelines share rates. The first bin
-    of the ratio's histogram holds exact zeros; `least` and `most` are the smallest and the largest ratio and completion
-    time (seconds) seen, (cells, 2).
+    of the ratio's histogram holds exact zeros; `least` and `most` are the smallest and the largest ratio, completion
+    time and longest stretch (seconds) seen, (cells, 3). Histograms that no batch has filled are None.
     """
 
     n_units: Array
@@ -46,19 +52,21 @@ class Tally:
     time_histogram: NDArray[np.int64]
     least: Array
     most: Array
+    stretch_histogram: NDArray[np.int64] | None = None
+    nodes_out_histogram: NDArray[np.int64] | None = None
+    nodes_out_most_histogram: NDArray[np.int64] | None = None
 
     @classmethod
-    def empty(cls, n_cells: int, causes: tuple[str, ...], n_deadlines: int) -> Tally:
+    def empty(cls, n_cells: int, n_causes: int, n_deadlines: int) -> Tally:
         """Return the tally of no timelines."""
-        n_metrics = len(metric_names(causes))
 
         def zeros() -> Array:
-            return np.zeros((n_cells, n_metrics))
+            return np.zeros((n_cells, len(METRICS)))
 
         def counts(*shape: int) -> NDArray[np.int64]:
             return np.zeros((n_cells, *shape), np.int64)
 
-        table = (n_cells, len(causes) + 2, len(TABLE_ACTIVITIES))
+        table = (n_cells, n_causes + 4, INTERRUPTIONS + 1)
         return cls(
             np.zeros(n_cells),
             zeros(),
@@ -76,8 +84,8 @@ class Tally:
             counts(n_deadlines),
             counts(1 + RATIO_BINS),
             counts(TIME_BINS),
-            np.full((n_cells, 2), np.inf),
-            np.full((n_cells, 2), -np.inf),
+            np.full((n_cells, 3), np.inf),
+            np.full((n_cells, 3), -np.inf),
         )
 
 
@@ -137,33 +145,34 @@ def _add_table(
     group = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(n)]))
     new_n = np.add.reduceat(n, starts)
     old_n = tally.n_timelines[rows][:, None, None]
-    new_mean = np.add.reduceat(n * batch.table_s, starts) / new_n
-    inside = np.add.reduceat(n * np.square(batch.table_s - new_mean[group]), starts)
+    new_mean = np.add.reduceat(n * batch.by_cause, starts) / new_n
+    inside = np.add.reduceat(n * np.square(batch.by_cause - new_mean[group]), starts)
     shift = new_mean - tally.table_mean[rows]
     tally.table_m2[rows] += inside + np.square(shift) * old_n * new_n / (old_n + new_n)
     tally.table_mean[rows] += shift * new_n / (old_n + new_n)
 
 
 def _count(tally: Tally, batch: Batch, cell: NDArray[np.int64], valid: NDArray[np.bool_], scale: Scale) -> None:
-    n_cells = len(tally.n_units)
-    wide = np.broadcast_to(cell[:, None], valid.shape)
-
-    def histogram(bins: NDArray[np.int64], n_bins: int, where: NDArray[np.bool_]) -> NDArray[np.int64]:
-        first, last = int(cell[0]), int(cell[-1])
-        flat = np.bincount((wide[where] - first) * n_bins + bins[where], minlength=(last - first + 1) * n_bins)
-        return flat.reshape(-1, n_bins)
-
-    span = slice(int(cell[0]), int(cell[-1]) + 1)
-    assert span.stop <= n_cells
-    tally.outcomes[span] += histogram(batch.outcome.astype(np.int64), len(Outcome), valid)
-    ratio_bin = np.minimum((batch.ratio * RATIO_BINS).astype(np.int64), RATIO_BINS - 1) + 1
-    tally.ratio_histogram[span] += histogram(np.where(batch.ratio > 0, ratio_bin, 0), 1 + RATIO_BINS, valid)
+    bins = _Bins(cell, valid)
+    span = bins.span
+    tally.outcomes[span] += bins.count(batch.outcome, len(Outcome))
+    ratio = np.where(valid, batch.ratio, 0.0)
+    ratio_bin = np.minimum((ratio * RATIO_BINS).astype(np.int64), RATIO_BINS - 1) + 1
+    tally.ratio_histogram[span] += bins.count(np.where(ratio > 0, ratio_bin, 0), 1 + RATIO_BINS)
     done = valid & (batch.outcome == Outcome.DONE)
     if done.any():
         position = time_position(batch.elapsed_s, scale.work_s[cell][:, None], scale.horizon_s[cell][:, None])
-        time_bin = np.clip(position, 0, TIME_BINS - 1).astype(np.int64)
-        tally.time_histogram[span] += histogram(time_bin, TIME_BINS, done)
-    for index, (values, where) in enumerate(((batch.ratio, valid), (batch.elapsed_s, done))):
+        tally.time_histogram[span] += _Bins(cell, done).count(position, TIME_BINS)
+    extremes = [(batch.ratio, valid), (batch.elapsed_s, done)]
+    if batch.longest_stretch_s is not None:
+        extremes.append((batch.longest_stretch_s, valid))
+        position = time_position(np.maximum(batch.longest_stretch_s, STRETCH_S[0]), *STRETCH_S)
+        tally.stretch_histogram = bins.added(tally, tally.stretch_histogram, position, TIME_BINS)
+    if batch.nodes_out is not None:
+        tally.nodes_out_histogram = bins.added(tally, tally.nodes_out_histogram, batch.nodes_out, NODE_BINS)
+        most = bins.added(tally, tally.nodes_out_most_histogram, batch.nodes_out_most, NODE_BINS)
+        tally.nodes_out_most_histogram = most
+    for index, (values, where) in enumerate(extremes):
         np.minimum.at(tally.least[:, index], cell, np.where(where, values, np.inf).min(axis=1))
         np.maximum.at(tally.most[:, index], cell, np.where(where, values, -np.inf).max(axis=1))
     for index, deadline_s in enumerate(scale.deadlines_s):
@@ -173,7 +182,31 @@ def _count(tally: Tally, batch: Batch, cell: NDArray[np.int64], valid: NDArray[n
         np.add.at(tally.done_squares[:, index], cell, np.square(units).sum(axis=1))
 
 
-def time_position(elapsed_s: Array, work_s: Array, horizon_s: Array) -> Array:
-    """Return where a completion time lies in its log-spaced histogram: 0 the work, `TIME_BINS` the horizon."""
+class _Bins:
+    """Counts of the timelines of a batch that are `wanted` (blocks, lanes), by cell and bin."""
+
+    def __init__(self, cell: NDArray[np.int64], wanted: NDArray[np.bool_]) -> None:
+        self.span = slice(int(cell[0]), int(cell[-1]) + 1)
+        self.wanted = wanted
+        self.row = np.broadcast_to((cell - cell[0])[:, None], wanted.shape)[wanted]
+
+    def count(self, position: NDArray[Any], n_bins: int) -> NDArray[np.int64]:
+        """Return counts of the span's cells by bin, (cells, bins); a position's whole part is its bin."""
+        n_rows = self.span.stop - self.span.start
+        bins = np.clip(position[self.wanted], 0, n_bins - 1).astype(np.int64)
+        return np.bincount(self.row * n_bins + bins, minlength=n_rows * n_bins).reshape(n_rows, n_bins)
+
+    def added(
+        self, tally: Tally, histogram: NDArray[np.int64] | None, position: NDArray[Any], n_bins: int
+    ) -> NDArray[np.int64]:
+        """Return the histogram, made where there is none yet, with the counts added."""
+        if histogram is None:
+            histogram = np.zeros((len(tally.n_units), n_bins), np.int64)
+        histogram[self.span] += self.count(position, n_bins)
+        return histogram
+
+
+def time_position(time_s: Array, first_s: Any, last_s: Any) -> Array:
+    """Return where a time lies in a log-spaced histogram of `TIME_BINS` bins from `first_s` to `last_s`."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.nan_to_num(TIME_BINS * np.log(elapsed_s / work_s) / np.log(horizon_s / work_s))
+        return np.asarray(np.nan_to_num(TIME_BINS * np.log(time_s / first_s) / np.log(last_s / first_s)))
