@@ -12,12 +12,25 @@ import pytest
 from ruamel.yaml import YAML
 
 from mcettr.errors import ScenarioError
+from mcettr.model.counts import mean_count
+from mcettr.model.physics import Repeat, Spares
 from mcettr.scenario.compile import compile_grid, compile_params
 from mcettr.scenario.load import load
 from mcettr.scenario.presets import Preset, preset_names, read_preset
 
 NAMES = ("b200-gke-16", "bloom-176b", "llama3-405b", "megascale-12k", "opt-175b", "rsc-1", "rsc-1-measured", "rsc-2")
-LAWS = {"fixed", "exponential", "lognormal", "gamma", "weibull", "uniform", "quantiles", "mixture"}
+LAWS = {
+    "fixed",
+    "exponential",
+    "lognormal",
+    "gamma",
+    "weibull",
+    "uniform",
+    "quantiles",
+    "mixture",
+    "values",
+    "binomial",
+}
 SWEEPS = sorted((Path(__file__).parents[1] / "sweeps").glob("*.yaml"))
 HOURS_A_DAY = 24.0
 
@@ -81,11 +94,20 @@ def test_status_of_values_that_are_easily_overstated() -> None:
             "failures.gpu.count": "published",
             "failures.gpu.exposure": "derived",
             "checkpoint.write_time": "assumed",
+            "failures.switch-cable.nodes_lost": "assumed",
             "recovery.startup": "assumed",
+            "recovery.spares.count": "assumed",
         },
         "megascale-12k": {"failures.node.rate": "assumed", "checkpoint.stall": "assumed"},
-        "opt-175b": {"failures.node.rate": "derived", "recovery.startup": "assumed"},
+        "opt-175b": {
+            "failures.node.rate": "derived",
+            "failures.node.repeat.probability": "assumed",
+            "recovery.startup": "assumed",
+            "recovery.spares.count": "published",
+            "recovery.spares.repair_failure": "assumed",
+        },
         "b200-gke-16": {"failures.any.mtbf": "assumed"},
+        "bloom-176b": {"recovery.spares.count": "published", "recovery.spares.repair": "assumed"},
     }
     for name, statuses in expected.items():
         fields = read_preset(name).fields
@@ -116,6 +138,29 @@ def test_llama_counts_not_percentages() -> None:
     assert sum(causes[name]["count"] for name in gpu_rows) == 268
     assert 54 * HOURS_A_DAY / n_all == pytest.approx(3.09, abs=0.005)
     assert causes["gpu"]["count"] / n_all == pytest.approx(0.353, abs=0.0005)
+
+
+def test_llama_losses_of_several_nodes_leave_the_counts_alone() -> None:
+    job = compile_params(load("llama3-405b"))
+    lost = {cause.name: cause.nodes_lost for cause in job.causes}
+    assert sum(cause.rate_per_s for cause in job.causes) * 54 * 86_400 == pytest.approx(419.5)
+    assert {name: float(mean_count(law)) for name, law in lost.items() if mean_count(law) != 1} == pytest.approx(
+        {"software": 0, "nccl-watchdog": 0, "dependency": 0, "switch-cable": 2.7, "power-supply": 1.5}
+    )
+    assert {cause.kind for cause in job.causes} == {"crash"}
+    out = sum(cause.rate_per_s * mean_count(cause.nodes_lost) for cause in job.causes) * 2 * 86_400
+    assert 14 < out < 17  # nodes in repair on average
+
+
+def test_opt_restarts_in_56_days_are_near_the_published() -> None:
+    job = compile_params(load("opt-175b"))
+    (node,) = job.causes
+    assert job.recovery.spares == Spares(12.0, 3600.0, 0.7, 21_600.0, 172_800.0, 0.15)
+    assert node.repeat == Repeat(0.1, 7200.0)
+    # once the fresh spares are spent, nearly every node that comes in has been repaired
+    repeats = node.repeat.probability + job.recovery.spares.repair_failure * 0.9
+    at_risk_days = 42  # of 56, the rest is detection, diagnosis and swaps
+    assert node.rate_per_s * 86_400 * at_risk_days / (1 - repeats) == pytest.approx(105, rel=0.05)
 
 
 def test_opt_and_bloom_rates_follow_from_their_counts() -> None:
@@ -176,5 +221,6 @@ def test_sweep_files_say_what_they_answer_and_their_paths_exist(path: Path) -> N
     assert grid.shape == tuple(len(values) for values in ends.values())
 
 
-def test_there_are_sweep_files_for_the_three_uses() -> None:
-    assert {path.stem for path in SWEEPS} == {"checkpoint_interval", "write_time_12k", "surface"}
+def test_there_is_a_sweep_file_for_each_use() -> None:
+    plain, physics = {"checkpoint_interval", "write_time_12k", "surface"}, {"health_checks", "lemons_512", "spares"}
+    assert {path.stem for path in SWEEPS} == plain | physics

@@ -6,20 +6,26 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcettr.errors import ScenarioError
+from mcettr.model.counts import mean_count
 from mcettr.model.distributions import mean
+from mcettr.scenario.counts import compiled, is_counts_mapping, read_counts
 from mcettr.scenario.document import Path, one_line
 from mcettr.scenario.laws import is_law_mapping, parse_law
 from mcettr.scenario.leaves import MixedError, overlay
-from mcettr.scenario.merge import unknown_path, value_at
+from mcettr.scenario.merge import is_whole, unknown_path, value_at
 from mcettr.scenario.scenario import Scenario, apply_overrides, plain_override, value_text
 from mcettr.scenario.schema import ScenarioSpec
 from mcettr.units import Quantity, UnitError, read_quantity
+
+_ENDLESS = {"never": "duration", "unlimited": "number"}
+"""Words for values without end, by the dimension of those with one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +137,7 @@ def _groups(base: Scenario, paths: tuple[str, ...]) -> list[list[int]]:
     groups: dict[Path, list[int]] = {}
     for index, path in enumerate(paths):
         keys = _split(path)
-        laws = (keys[:n] for n in range(1, len(keys)) if is_law_mapping(value_at(base.document.tree, keys[:n])))
+        laws = (keys[:n] for n in range(1, len(keys)) if is_whole(value_at(base.document.tree, keys[:n])))
         groups.setdefault(next(laws, keys), []).append(index)
     return list(groups.values())
 
@@ -170,30 +176,32 @@ def _axis(path: str, name: str, values: list[Any]) -> Axis:
 def _coordinates(path: str, values: list[Any]) -> tuple[list[float], str]:
     if all(is_law_mapping(value) for value in values):
         return [float(mean(parse_law(value, allow_never=True))) for value in values], "s"
+    if all(is_counts_mapping(value) for value in values):
+        return [float(mean_count(compiled(read_counts(value)))) for value in values], "1"
     quantities = [_quantity(path, value) for value in values]
-    first = next((q for q in quantities if q is not None), None)
-    if first is None:  # nothing but "never"
-        return [math.inf], "s"
+    first = next((q for q in quantities if isinstance(q, Quantity)), None)
+    if first is None:  # nothing but one of the endless words
+        return [math.inf], "s" if quantities[0] == "duration" else "1"
     for quantity, value in zip(quantities, values, strict=True):
-        same = first.dimension == "duration" if quantity is None else _like(quantity, first)
-        if not same:
+        if not _like(quantity, first):
             found = f"{value_text(values[0])} and {value_text(value)}"
             raise ScenarioError(
                 f"axis {path}: expected values of one kind, found {found}; write all in one kind of unit"
             )
-    if first.dimension == "duration":
-        return [math.inf if q is None else float(q.si) for q in quantities], "s"
-    return [float(q.si / first.factor) for q in quantities if q is not None], first.unit
+    factor, unit = (Fraction(1), "s") if first.dimension == "duration" else (first.factor, first.unit)
+    return [float(q.si / factor) if isinstance(q, Quantity) else math.inf for q in quantities], unit
 
 
-def _like(quantity: Quantity, other: Quantity) -> bool:
+def _like(quantity: Quantity | str, other: Quantity) -> bool:
+    if isinstance(quantity, str):
+        return quantity == other.dimension
     return (quantity.dimension, quantity.scope) == (other.dimension, other.scope)
 
 
-def _quantity(path: str, value: object) -> Quantity | None:
-    """Return the quantity of one coordinate; None for "never"."""
-    if value == "never":
-        return None
+def _quantity(path: str, value: object) -> Quantity | str:
+    """Return the quantity of one coordinate; for a word without end its dimension."""
+    if isinstance(value, str) and value in _ENDLESS:
+        return _ENDLESS[value]
     if isinstance(value, bool):
         value = int(value)
     try:

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from mcettr.errors import ScenarioError
-from mcettr.model.distributions import Number, fixed
+from mcettr.model.distributions import Number
 from mcettr.model.params import Cause, Checkpoint, Params, Recovery
+from mcettr.model.problems import Cells
 from mcettr.scenario.axes import Axis, read_axes
+from mcettr.scenario.compile_causes import counts_nodes
+from mcettr.scenario.compile_job import contradictions, job_params
 from mcettr.scenario.document import Document, one_line
 from mcettr.scenario.leaves import map_numbers
 from mcettr.scenario.merge import value_at
 from mcettr.scenario.scenario import Scenario
-from mcettr.scenario.schema import CauseSpec, CheckpointSpec, ScenarioSpec
-
-IMPLICIT_HORIZON = 1000.0
-"""Without a horizon a timeline is cut at this many times the work."""
+from mcettr.scenario.schema import ScenarioSpec
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,16 +87,17 @@ def compile_grid(scenario: Scenario, axes: Mapping[str, Sequence[object]]) -> Gr
 
     spec, made = read_axes(scenario, axes)
     shape = tuple(len(axis.values) for axis in made)
-    params = _params(spec)
-    auto = spec.checkpoint is not None and spec.checkpoint.interval.kind == "auto"
+    params = job_params(spec)
+    problems = list(contradictions(spec, params, Cells(params)))
+    auto = not problems and spec.checkpoint is not None and spec.checkpoint.interval.kind == "auto"
     if auto:
         params = replace(params, checkpoint=replace(params.checkpoint, interval_s=_best_interval_s(params)))
-    problems = check(params)
+    problems = problems or check(params)
     for problem in problems:
         if problem.level == "error":
             raise ScenarioError(one_line(_error(scenario.document, made, shape, problem)))
     warnings = tuple(_warning(scenario.document, made, shape, problem) for problem in problems)
-    warnings += _part_node(spec) + _unused(spec)
+    warnings += _part_node(spec) + _unused(spec) + _never_repaired(spec)
 
     def spread(value: Any) -> Any:
         return np.broadcast_to(np.asarray(value, dtype=np.float64), shape) if shape else float(value)
@@ -109,8 +110,17 @@ def _best_interval_s(params: Params) -> Number:
     from mcettr.model.analytic import at_mean_rates, best_interval_s
 
     core = at_mean_rates(params)
-    causes = tuple(Cause(cause.name, cause.rate_per_s) for cause in core.causes)
+    causes = tuple(
+        Cause(near.name, np.where(_spares_work(cause, params.checkpoint), 0.0, near.rate_per_s))
+        for cause, near in zip(params.causes, core.causes, strict=True)
+    )
     return best_interval_s(replace(core, causes=causes, recovery=Recovery()))
+
+
+def _spares_work(cause: Cause, save: Checkpoint) -> Any:
+    """Return whether a cause leaves time to save before it stops the job: a slow node, a preemption with notice."""
+    warned = np.greater_equal(cause.notice_s, save.write_time_s) & (cause.kind == "preemption")
+    return warned | (cause.kind == "slow")
 
 
 def _error(document: Document, axes: tuple[Axis, ...], shape: tuple[int, ...], problem: Any) -> str:
@@ -156,98 +166,26 @@ def _part_node(spec: ScenarioSpec) -> tuple[str, ...]:
     return (f"job.gpus: {n_gpus:,.0f} GPUs fill {nodes} nodes of {size:g}: the last node counts as a whole one",)
 
 
-def _unused(spec: ScenarioSpec) -> tuple[str, ...]:
-    save = spec.checkpoint
-    if save is None or save.write_time is None or save.parameters is None or spec.recovery.read_bandwidth is not None:
+def _never_repaired(spec: ScenarioSpec) -> tuple[str, ...]:
+    """Return a warning if lost nodes never come back to a finite number of spares."""
+    spares = spec.recovery.spares
+    if spares is None or np.all(np.isinf(spares.count)) or not np.any(np.isinf(spares.repair.slow_mean_s)):
         return ()
-    return ("checkpoint.parameters: has no effect, since write_time is given; give storage_bandwidth instead",)
+    return ("recovery.spares.repair: none given, so lost nodes never come back; give the mean time of a repair",)
 
 
-def _params(spec: ScenarioSpec) -> Params:
-    """Return the job of a parsed scenario whose numbers may be arrays that broadcast."""
-    job = spec.job
-    n_nodes = np.ceil(np.divide(job.gpus, job.gpus_per_node))
-    work_s: Number = np.inf
-    if job.work is not None:
-        work_s = np.divide(job.work.duration_s, job.gpus) if job.work.unit == "gpu" else job.work.duration_s
-    return Params(
-        n_gpus=job.gpus,
-        work_s=work_s,
-        horizon_s=np.multiply(IMPLICIT_HORIZON, work_s) if job.horizon is None else job.horizon,
-        checkpoint=_checkpoint(spec.checkpoint, n_nodes),
-        causes=tuple(_cause(name, spec, n_nodes) for name in spec.failures),
-        recovery=_recovery(spec, n_nodes),
-        resumes=np.multiply(job.resumes, 1.0),
-        horizon_given=job.horizon is not None,
-    )
-
-
-def _checkpoint(save: CheckpointSpec | None, n_nodes: Number) -> Checkpoint:
-    if save is None:
-        return Checkpoint(np.inf, 0.0, 0.0)
-    write_time_s: Number = save.write_time
-    if write_time_s is None:
-        write_time_s = _transfer_s(save, save.storage_bandwidth, n_nodes)
-    stall_s: Number = save.stall.value if save.stall.kind == "fixed" else np.multiply(save.stall.value, write_time_s)
-    blocking = bool(np.all(np.equal(stall_s, write_time_s)))
-    return Checkpoint(save.interval.value_s, write_time_s, stall_s, save.slowdown, blocking)
-
-
-def _transfer_s(save: CheckpointSpec, shared_bytes_per_s: Number | None, n_nodes: Number) -> Number:
-    """Return how long the whole state takes through the storage and through the nodes' links, whichever is slower."""
-    parameters: Number = save.parameters
-    bytes_each: Number = save.bytes_per_parameter
-    size_bytes = np.multiply(parameters, bytes_each)
-    bandwidth: Number = np.inf if shared_bytes_per_s is None else shared_bytes_per_s
-    if save.node_bandwidth is not None:
-        bandwidth = np.minimum(bandwidth, np.multiply(n_nodes, save.node_bandwidth))
-    return np.add(np.divide(size_bytes, bandwidth), 0.0 if save.latency is None else save.latency)
-
-
-def _cause(name: str, spec: ScenarioSpec, n_nodes: Number) -> Cause:
-    cause = spec.failures[name]
-    rate_per_s, shape = _rate(cause, spec, n_nodes)
-    return Cause(
-        name=name,
-        rate_per_s=rate_per_s,
-        kind=cause.kind,
-        rate_shape=shape,
-        every=cause.every,
-        detection=cause.detection,
-        diagnosis=spec.recovery.diagnosis if cause.diagnosis is None else cause.diagnosis,
-    )
-
-
-def _rate(cause: CauseSpec, spec: ScenarioSpec, n_nodes: Number) -> tuple[Number, Number]:
-    """Return the mean rate of the whole job, per second, and the shape of its gamma posterior."""
-    if cause.every is not None:
-        return 0.0, np.inf
-    if cause.mtbf is not None:
-        return np.divide(1.0, cause.mtbf), np.inf
-    if cause.rate is not None:
-        return np.multiply(cause.rate.per_s, _n_exposed(cause, cause.rate.unit, spec, n_nodes)), np.inf
-    exposure = cause.exposure
-    if exposure is None or cause.count is None:
-        raise TypeError("the schema lets no cause through without a frequency")
-    sharing = [
-        c.exposure for c in spec.failures.values() if c.exposure is not None and c.exposure.unit == exposure.unit
-    ]
-    n_sharing = sum(np.equal(other.duration_s, exposure.duration_s) * 1.0 for other in sharing)
-    # Jeffreys' 1/2 for all events of one exposure together, shared evenly: m causes at 1/2 each would add m/2 events
-    shape = np.add(cause.count, np.divide(0.5, n_sharing))
-    n_exposed = _n_exposed(cause, exposure.unit, spec, n_nodes)
-    return np.multiply(np.divide(shape, exposure.duration_s), n_exposed), shape
-
-
-def _n_exposed(cause: CauseSpec, unit: str, spec: ScenarioSpec, n_nodes: Number) -> Number:
-    if unit == "domain":
-        nodes_per_domain: Number = cause.nodes_per_domain
-        return np.ceil(np.divide(n_nodes, nodes_per_domain))
-    return {"job": 1.0, "node": n_nodes, "gpu": spec.job.gpus}[unit]
-
-
-def _recovery(spec: ScenarioSpec, n_nodes: Number) -> Recovery:
-    recovery, restore = spec.recovery, spec.recovery.restore
-    if recovery.read_bandwidth is not None and spec.checkpoint is not None:
-        restore = fixed(_transfer_s(spec.checkpoint, recovery.read_bandwidth, n_nodes))
-    return Recovery(recovery.queue_wait, recovery.startup, fixed(0.0) if restore is None else restore)
+def _unused(spec: ScenarioSpec) -> tuple[str, ...]:
+    """Return one warning for each thing that was given and changes nothing."""
+    save, preflight = spec.checkpoint, spec.health_checks.preflight
+    found = []
+    sized = save is not None and save.write_time is not None and save.parameters is not None
+    if sized and spec.recovery.read_bandwidth is None:
+        found.append("checkpoint.parameters: has no effect, since write_time is given; give storage_bandwidth instead")
+    for name, cause in spec.failures.items():
+        for key in ("nodes_lost", "over_eviction"):
+            if getattr(cause, key) is not None and not counts_nodes(spec):
+                found.append(f"failures.{name}.{key}: has no effect without recovery.spares; add them or remove it")
+        if preflight is not None and name in dict(preflight.catch_probability) and cause.repeat is None:
+            path = f"health_checks.preflight.catch_probability.{name}"
+            found.append(f"{path}: has no effect, since failures.{name} has no repeat whose culprit could be caught")
+    return tuple(found)

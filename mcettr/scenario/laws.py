@@ -62,7 +62,7 @@ def parse_law(value: object, *, allow_never: bool = False) -> Distribution:
         raise InnerError(f"expected the name of one law ({', '.join(LAW_KINDS)}), found {found}; keep one")
     kind, body = next(iter(value.items()))
     if kind not in LAW_KINDS:
-        raise InnerError(f"expected a law ({', '.join(LAW_KINDS)}), found {kind!r}{_nearest(str(kind), LAW_KINDS)}")
+        raise InnerError(f"expected a law ({', '.join(LAW_KINDS)}), found {kind!r}{nearest_of(str(kind), LAW_KINDS)}")
     try:
         if kind == "mixture":
             return _mixture(body, allow_never=allow_never)
@@ -71,12 +71,17 @@ def parse_law(value: object, *, allow_never: bool = False) -> Distribution:
         raise InnerError(str(error), (kind, *error.where)) from None
 
 
-def _nearest(found: str, known: Sequence[str]) -> str:
+def nearest_of(found: str, known: Sequence[str]) -> str:
+    """Return advice, to end a message with, that names the known word nearest to `found`.
+
+    >>> nearest_of("gama", LAW_KINDS)
+    "; did you mean 'gamma'?"
+    """
     close = get_close_matches(found, known, n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
 
 
-def _inside(where: tuple[str, ...], read: Callable[[object], _T], value: object) -> _T:
+def inside(where: tuple[str, ...], read: Callable[[object], _T], value: object) -> _T:
     """Return `read(value)`, telling where in the law it failed."""
     try:
         return read(value)
@@ -87,7 +92,7 @@ def _inside(where: tuple[str, ...], read: Callable[[object], _T], value: object)
 
 
 def _duration(value: object, where: tuple[str, ...], *, allow_never: bool = False, positive: bool = False) -> float:
-    duration_s = _inside(where, parse_duration_s, value)
+    duration_s = inside(where, parse_duration_s, value)
     if math.isinf(duration_s) and not allow_never:
         raise InnerError("expected a duration such as '5 min', found 'never'; only a detection may take forever", where)
     if positive and duration_s == 0:
@@ -112,7 +117,7 @@ def _named(kind: str, body: object) -> Distribution:
         raise InnerError(f"expected a mapping with {wanted}, found {body!r}; write {{{kind}: {{{known[0]}: 5 min}}}}")
     for key in body:
         if key not in known:
-            raise InnerError(f"expected {wanted}, found {key!r}{_nearest(str(key), known)}", (str(key),))
+            raise InnerError(f"expected {wanted}, found {key!r}{nearest_of(str(key), known)}", (str(key),))
     for group in names:
         given = [name for name in group if name in body]
         if len(given) != 1:
@@ -183,8 +188,8 @@ def _mixture(body: object, *, allow_never: bool) -> Distribution:
     for index, pair in enumerate(body):
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
             raise InnerError(f"expected [weight, law], found {pair!r}; write it like [0.9, 30 s]", (str(index),))
-        weights.append(_inside((str(index), "0"), parse_fraction, pair[0]))
-        parts.append(_inside((str(index), "1"), lambda law: parse_law(law, allow_never=allow_never), pair[1]))
+        weights.append(inside((str(index), "0"), parse_fraction, pair[0]))
+        parts.append(inside((str(index), "1"), lambda law: parse_law(law, allow_never=allow_never), pair[1]))
     total = math.fsum(weights)
     if abs(total - 1.0) > _WEIGHT_TOLERANCE:
         raise InnerError(f"expected weights that sum to 1, found {total:g}; change the weights")

@@ -11,14 +11,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
+from mcettr.scenario.counts import is_counts_mapping
 from mcettr.scenario.document import Document, Path, Position, Tree
 from mcettr.scenario.laws import ALTERNATIVES, LAW_KINDS, is_law_mapping
-from mcettr.scenario.validate import LATER, Fault, is_later, known_keys, nearest
+from mcettr.scenario.phases import PHASE_KEYS
+from mcettr.scenario.schema import LEMON
+from mcettr.scenario.validate import Fault, known_keys, nearest
 
 _FORMS: dict[str, tuple[frozenset[str], ...]] = {
-    "cause": (frozenset({"rate"}), frozenset({"mtbf"}), frozenset({"count", "exposure"}), frozenset({"every"})),
+    "cause": (
+        *(frozenset({"rate"}), frozenset({"mtbf"}), frozenset({"count", "exposure"}), frozenset({"every"})),
+        frozenset({"lifetime", "fleet_age"}),
+    ),
     "checkpoint": (frozenset({"write_time"}), frozenset({"storage_bandwidth", "node_bandwidth", "latency"})),
     "recovery": (frozenset({"restore"}), frozenset({"read_bandwidth"})),
+    "phase": (frozenset({"time"}), frozenset({"time_per_1024_nodes"})),
 }
 
 
@@ -26,6 +33,8 @@ def _exclusive_forms(parent: Path) -> Iterator[tuple[frozenset[str], ...]]:
     """Yield the sets of keys below `parent` of which one excludes the others."""
     if len(parent) == 2 and parent[0] == "failures":
         yield _FORMS["cause"]
+    elif len(parent) == 3 and parent[:2] == ("recovery", "startup"):
+        yield _FORMS["phase"]
     elif parent and parent[-1] in ALTERNATIVES:
         for group in ALTERNATIVES[parent[-1]]:
             yield tuple(frozenset({name}) for name in group)
@@ -92,7 +101,16 @@ def _rivals(path: Path) -> set[str]:
 
 
 def _is_section(value: object) -> TypeGuard[Tree]:
-    return isinstance(value, dict) and not is_law_mapping(value)
+    return isinstance(value, dict) and not is_whole(value)
+
+
+def is_whole(value: object) -> TypeGuard[Tree]:
+    """Return whether `value` is a mapping that changes as a whole: a law of times or of counts.
+
+    >>> is_whole({"binomial": {"n": 16, "p": 0.8}}), is_whole({"gpus": 8})
+    (True, False)
+    """
+    return is_law_mapping(value) or is_counts_mapping(value)
 
 
 def overridden(
@@ -117,7 +135,7 @@ def _single(base: Document, path: Path, value: object, origin: Position) -> Docu
     """Return a document that changes `path` alone; inside a law it holds the whole changed law."""
     for length in range(1, len(path)):
         law = value_at(base.tree, path[:length])
-        if is_law_mapping(law):
+        if is_whole(law):
             kind = next(iter(law))
             numbers = dict(law[kind])
             inside = merged(Document({kind: numbers}), Document(_nested((kind, *path[length + 1 :]), value)))[0]
@@ -145,8 +163,6 @@ def unknown_path(tree: Tree, path: Path, value: object) -> Fault | None:
     new_cause = len(path) == 2 and path[0] == "failures" and isinstance(value, dict)
     if dotted in known or new_cause:
         return None
-    if is_later(path):
-        return Fault(path, f"expected a known field, found {dotted!r}{LATER}")
     advice = nearest(dotted, known)
     if len(path) > 2 and path[0] == "failures" and value_at(tree, path[:2]) is None:
         advice = f"set a new cause as a whole, '{'.'.join(path[:2])}={{{path[2]}: ...}}'; for a known one, {advice}"
@@ -169,6 +185,10 @@ def known_paths(tree: Tree) -> tuple[str, ...]:
             keys.update(dict.fromkeys(value))
         if path and path[-1] in LAW_KINDS:
             keys.update(dict.fromkeys(name for group in ALTERNATIVES.get(path[-1], ()) for name in group))
+        if len(path) == 3 and path[:2] == ("recovery", "startup") and not is_whole(value):
+            keys.update(dict.fromkeys(PHASE_KEYS))
+        if path and path[-1] == "catch_probability":
+            keys.update(dict.fromkeys((*tree.get("failures", ()), LEMON)))
         for key in keys:
             add((*path, key), value.get(key) if isinstance(value, dict) else None)
 

@@ -39,7 +39,8 @@ class Scenario:
 
     def _content(self) -> tuple[Hashable, ...]:
         spec = self.spec
-        return spec.job, spec.checkpoint, tuple(spec.failures.items()), spec.recovery
+        around = spec.uncertainty, spec.incidents, spec.lemons, spec.maintenance, spec.health_checks
+        return spec.job, spec.checkpoint, tuple(spec.failures.items()), spec.recovery, *around
 
     def __eq__(self, other: object) -> bool:
         """Return whether both describe the same job, however written ("60 s" is "1 min")."""

@@ -5,25 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from mcettr.scenario.document import Path
-from mcettr.scenario.schema import CauseSpec, ScenarioSpec, Section
-
-LATER = ", not in this version; remove it"
-_LATER: dict[str, tuple[str, ...]] = {
-    "": ("uncertainty", "incidents", "lemons", "maintenance", "health_checks", "spares", "replica_groups"),
-    "job": ("saved",),
-    "checkpoint": ("verify", "bad_probability", "keep", "permanent_every", "local"),
-    "failures": (
-        *("nodes_lost", "slowdown", "notice", "min_lease", "uncertainty", "profile", "repeat", "lifetime"),
-        "fleet_age",
-    ),
-    "recovery": ("start_failure", "data_fast_forward", "spares", "replica_groups", "max_attempt"),
-}
-"""Names that the schema keeps for later versions, by section ("failures": below a cause)."""
+from mcettr.scenario.schema import ScenarioSpec
+from mcettr.scenario.schema_base import Section
 
 
 @dataclass(frozen=True)
@@ -65,24 +53,10 @@ def _fault(details: Any) -> Fault:
         return Fault((*path, *getattr(error, "where", ())), str(error))
     if kind == "extra_forbidden":
         known = known_keys(path[:-1]) + (("extends",) if len(path) == 1 else ())
-        advice = f"; {nearest(path[-1], known)}" if not is_later(path) else LATER
-        return Fault(path, f"expected a known key, found {path[-1]!r}{advice}")
+        return Fault(path, f"expected a known key, found {path[-1]!r}; {nearest(path[-1], known)}")
     if kind == "missing":
         return Fault(path, f"expected a value, found nothing; add {path[-1]!r}")
     return Fault(path, f"expected a mapping of keys, found {found!r}; write one key a line below it")
-
-
-def is_later(path: Path) -> bool:
-    """Return whether the key at `path`, or one around it, is reserved for a later version.
-
-    >>> is_later(("incidents", "rate")), is_later(("failures", "incidents"))
-    (True, False)
-    """
-    if len(path) == 0:
-        return False
-    if path[0] == "failures":
-        return len(path) > 2 and path[2] in _LATER["failures"]
-    return path[0] in _LATER[""] or (len(path) > 1 and path[1] in _LATER.get(path[0], ()))
 
 
 def nearest(found: str, known: tuple[str, ...]) -> str:
@@ -98,27 +72,23 @@ def nearest(found: str, known: tuple[str, ...]) -> str:
 def known_keys(path: Path) -> tuple[str, ...]:
     """Return the keys that the section at `path` may hold; none where it is no section.
 
-    >>> known_keys(("recovery",))
-    ('diagnosis', 'queue_wait', 'startup', 'restore', 'read_bandwidth')
+    >>> known_keys(("recovery", "start_failure")), known_keys(("failures", "node", "repeat"))
+    (('probability', 'max_attempts', 'escalation'), ('probability', 'mean_time'))
     """
-    section = _section(path)
-    return tuple(section.model_fields) if section is not None else ()
+    kind: Any = ScenarioSpec
+    for key in path:
+        kind = _inner(kind, key)
+    return tuple(kind.model_fields) if _is_section(kind) else ()
 
 
-def _section(path: Path) -> type[BaseModel] | None:
-    if path == ():
-        return ScenarioSpec
-    if path[0] == "failures":
-        return CauseSpec if len(path) == 2 else None
-    sections = _sections()
-    return sections.get(path[0]) if len(path) == 1 else None
+def _inner(kind: Any, key: str) -> Any:
+    """Return the model of the section below `key`, the annotation of a mapping of sections, or None."""
+    if get_origin(kind) is dict:
+        return get_args(kind)[1]
+    info = kind.model_fields.get(key) if _is_section(kind) else None
+    candidates = (info.annotation, *get_args(info.annotation)) if info is not None else ()
+    return next((one for one in candidates if _is_section(one) or get_origin(one) is dict), None)
 
 
-def _sections() -> dict[str, type[BaseModel]]:
-    """Return the models of the top-level sections, found in the annotations of `ScenarioSpec`."""
-    found: dict[str, type[BaseModel]] = {}
-    for name, info in ScenarioSpec.model_fields.items():
-        for candidate in (info.annotation, *getattr(info.annotation, "__args__", ())):
-            if isinstance(candidate, type) and issubclass(candidate, Section):
-                found[name] = candidate
-    return found
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Section)

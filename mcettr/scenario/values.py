@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from mcettr.model.distributions import Distribution, fixed
 from mcettr.model.params import CauseKind
-from mcettr.scenario.laws import InnerError, is_law_mapping, parse_law
+from mcettr.scenario.laws import InnerError, inside, parse_law
 from mcettr.units import (
     LARGEST_NUMBER,
     Exposure,
+    Rate,
     UnitError,
     parse_bandwidth_bytes_per_s,
     parse_duration_s,
     parse_exposure,
     parse_fraction,
+    parse_rate,
     parse_work,
 )
 
 SCHEMA_VERSION = 1
-CAUSE_KINDS: tuple[CauseKind, ...] = ("crash", "hang")
-_LATER_KINDS = ("silent", "slow", "preemption")
+CAUSE_KINDS: tuple[CauseKind, ...] = ("crash", "hang", "silent", "slow", "preemption")
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,6 @@ def read_bandwidth_bytes_per_s(value: object) -> float:
 
 def read_cause_kind(value: object) -> str:
     """Return the kind of a cause of failure."""
-    if value in _LATER_KINDS:
-        raise UnitError(f"expected one of {', '.join(CAUSE_KINDS)}, found {value!r}, not in this version; remove it")
     if value not in CAUSE_KINDS:
         raise UnitError(f"expected one of {', '.join(CAUSE_KINDS)}, found {value!r}; write one of them")
     return str(value)
@@ -174,15 +174,90 @@ def read_every(value: object) -> Distribution:
     return law
 
 
-def read_startup(value: object) -> tuple[tuple[str, Distribution], ...]:
-    """Return the named phases of a start; a single law is a phase called startup."""
-    if not isinstance(value, dict) or is_law_mapping(value):
-        return (("startup", parse_law(value)),)
-    return tuple((str(name), _phase(str(name), law)) for name, law in value.items())
+def read_number(value: object) -> float:
+    """Return a finite number of at least 0."""
+    return _number(value, whole=False, lowest=0.0, noun="a number of at least 0")
 
 
-def _phase(name: str, value: object) -> Distribution:
+def read_work_done(value: object) -> Exposure:
+    """Return an amount of training, which may be none, as time or GPU time."""
+    return parse_work(value)
+
+
+def read_job_rate(value: object) -> Rate:
+    """Return a rate of something that happens to all nodes together."""
+    rate = parse_rate(value)
+    if rate.unit != "job":
+        raise UnitError(f"expected a rate such as '1 / 10 days', found {value!r}, per {rate.unit}; leave that out")
+    return rate
+
+
+def read_alarm_rate(value: object) -> Rate:
+    """Return a rate of false alarms, per job, node or GPU."""
+    rate = parse_rate(value)
+    if rate.unit == "domain":
+        raise UnitError(f"expected a rate per node, GPU or job, found {value!r}; write it like '0.1 / 1000 node-days'")
+    return rate
+
+
+def read_names(value: object) -> tuple[str, ...]:
+    """Return a list of different names, at least one."""
+    if not isinstance(value, list) or not value or not all(isinstance(name, str) for name in value):
+        raise UnitError(f"expected a list of failure causes, found {value!r}; write it like [node]")
+    if twice := [name for name in value if value.count(name) > 1]:
+        raise UnitError(f"expected each cause once, found {twice[0]!r} again; remove one")
+    return tuple(value)
+
+
+def read_chances(value: object) -> tuple[tuple[str, float], ...]:
+    """Return pairs of a name and a probability."""
+    if not isinstance(value, dict) or not value:
+        raise UnitError(f"expected probabilities by cause, found {value!r}; write them like {{node: 0.5}}")
+    return tuple((name, inside((name,), parse_fraction, chance)) for name, chance in value.items())
+
+
+def read_profile(value: object) -> tuple[tuple[float, float], ...]:
+    """Return pairs of a time in seconds and what multiplies the rate from then on; a list of pairs or a mapping.
+
+    >>> read_profile([["0 d", 3], ["14 d", 1]])
+    ((0.0, 3.0), (1209600.0, 1.0))
+    """
+    pairs = list(value.items()) if isinstance(value, dict) else value
+    if not isinstance(pairs, list) or not pairs:
+        raise UnitError(
+            f"expected pairs of time and multiplier, found {value!r}; write them like [[0 d, 3], [14 d, 1]]"
+        )
+    steps: list[tuple[float, float]] = []
+    for index, pair in enumerate(pairs):
+        where = str(pair[0]) if isinstance(value, dict) else str(index)
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise InnerError(f"expected [time, multiplier], found {pair!r}; write it like [14 d, 1]", (where,))
+        steps.append((inside((where,), read_duration_s, pair[0]), inside((where,), read_number, pair[1])))
+    times = [start_s for start_s, _ in steps]
+    if times[0] != 0 or any(later <= earlier for earlier, later in pairwise(times)):
+        texts = ", ".join(str(pair[0]) for pair in pairs)
+        raise UnitError(f"expected times that begin at 0 d and grow, found {texts}; put them in order")
+    return tuple(steps)
+
+
+def read_lifetime(value: object) -> Distribution:
+    """Return the law of a part's life, a Weibull law."""
+    from mcettr.model.renewal_density import HIGHEST_SHAPE, LOWEST_SHAPE
+
+    if not isinstance(value, dict) or set(value) != {"weibull"}:
+        raise UnitError(f"expected {{weibull: {{shape: 0.7, mean: 900 d}}}}, found {value!r}; write such a law")
+    law = parse_law(value)
+    if not LOWEST_SHAPE <= law.values[1] <= HIGHEST_SHAPE:
+        found = f"found {law.values[1]:g}; use another, or a profile"
+        raise InnerError(f"expected a shape from {LOWEST_SHAPE:g} to {HIGHEST_SHAPE:g}, {found}", ("weibull", "shape"))
+    return law
+
+
+def read_fleet_age_s(value: object) -> float | None:
+    """Return the age of all parts at the start, in seconds; None where their ages are mixed (stationary)."""
+    if value == "stationary":
+        return None
     try:
-        return parse_law(value)
+        return read_duration_s(value)
     except UnitError as error:
-        raise InnerError(str(error), (name, *getattr(error, "where", ()))) from None
+        raise UnitError(str(error).replace("a duration such as '5 min'", "'stationary' or a duration", 1)) from None
