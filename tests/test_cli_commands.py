@@ -54,7 +54,7 @@ def test_run_prints_the_contract_as_json(capsys: Capture) -> None:
         assert set(tree[name]) == {"value", "se"}
     assert set(tree["ettr_timeline"]) == {"mean", "sd", "quantiles"}
     assert list(tree["time_fraction"]) == list(ACTIVITIES)
-    assert set(tree["lost_gpu_hours"]) == {"start", "node", "checkpoint", "horizon"}
+    assert set(tree["lost_gpu_hours"]) == {"start", "node", "checkpoint", "planned", "horizon"}
     assert set(tree["lost_gpu_hours"]["node"]["rework"]) == {"value", "se"}
     assert set(tree["interruptions_by_cause"]) == {"node"}
     assert set(tree["completion"]["3 d"]) == {"probability", "low", "high"}
@@ -308,6 +308,10 @@ def test_doctor_names_versions_devices_and_what_is_missing(capsys: Capture) -> N
         ("solve rsc-1 --vary checkpoint.write_time --target ettr=1.5", "target: ettr"),
         ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 -o a.nc", "expected a file ending in .json"),
         ("solve rsc-1 --vary job.nodes --target ettr=0.9", "--vary: job.nodes"),
+        ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 --confidence 2", "--confidence: expected a"),
+        ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 --confidence 0.9", "expected uncertain rates"),
+        ("solve rsc-1 --vary checkpoint.keep=0:8 --target ettr=0.5", "expected whole numbers LOW:HIGH from 1"),
+        ("optimize rsc-1 --vary checkpoint.keep", "find the least that will do with solve"),
         ("optimize rsc-1 --vary checkpoint.interval=1h:1s", "vary"),
         ("check rsc-1 --set failures.node.rate=6.5", "without a unit"),
         ("presets rsc-1 --yaml --json", "--yaml: expected one preset"),

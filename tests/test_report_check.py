@@ -52,3 +52,43 @@ def test_all_uncertain_causes_are_counted() -> None:
     assert reason is not None
     assert reason.startswith("the rates of gpu and ")
     assert "more causes are uncertain" in reason
+
+
+def test_what_mechanisms_mean_is_shown_in_numbers() -> None:
+    text = text_of(load("opt-175b"))
+    assert "Nodes lost a day at risk" in text
+    assert "Taken at their mean effect: repeated failures. Left out: waiting for spares." in " ".join(text.split())
+    assert "queue or swap" in text
+    assert max(map(len, text.splitlines())) <= 80
+    found = check_object(load("opt-175b"), derive(load("opt-175b")))
+    assert found["nodes_lost_per_day"] == pytest.approx(124 * 15.1e-3 / 0.75)  # a tenth and 0.15 strike again
+    assert found["nodes_in_repair"] == pytest.approx(found["nodes_lost_per_day"] * (0.7 * 0.25 + 0.3 * 2))
+    assert found["left_out"] == ("waiting for spares",)
+
+
+def test_causes_are_listed_by_rate_where_there_are_several() -> None:
+    text = text_of(load("llama3-405b"))
+    lines = text[text.index("Failures, in the mean") :].splitlines()
+    assert lines[3].split() == ["gpu", "crash", "2.741", "1"]
+    assert [line.split()[0] for line in lines[3:21]][-1] in ("cpu", "memory", "chassis", "io-board", "dependency")
+    assert "Failures, in the mean" not in text_of(load("rsc-1"))
+
+
+def test_lemons_incidents_and_phases_are_shown() -> None:
+    more = {
+        "lemons": {"cause": "node", "fraction": 0.02, "multiplier": 30},
+        "incidents": {"rate": "1 / 9 days", "mean_duration": "1 d", "multiplier": 8},
+        "recovery": {"startup": {"image": {"time": "450 s", "when": "replaced"}, "rest": "2 min"}},
+    }
+    lines = [" ".join(line.split()) for line in text_of(load({**JOB, **more})).splitlines()]
+    assert "Lemons in the job at submission 2.56" in lines
+    assert "Share of time with an incident 0.1" in lines
+    assert "more where a node was replaced 7.5 min" in lines
+
+
+def test_no_closed_form_is_shown_without_the_local_tier() -> None:
+    local = {"interval": "5 min", "write_time": "10 s", "stall": "1 s"}
+    text = text_of(load({**JOB, "checkpoint": {"interval": "1 h", "write_time": "60 s", "local": local}}))
+    assert "No exact ETTR: the closed forms know no local tier of saves" in text
+    assert "Best interval" not in text
+    assert "ETTR, approximate" not in text

@@ -14,10 +14,12 @@ import pytest
 import xarray as xr
 from cli_support import small_grid, small_job
 
+import mcettr
 from mcettr.errors import OutputError
 from mcettr.report import check_outputs, csv_file, files, read_result, write_result, xlsx_file
 from mcettr.report.outline import NEVER
-from mcettr.report.tables import activity_gpu_hours, budget_table, result_table
+from mcettr.report.run_text import run_text
+from mcettr.report.tables import activity_gpu_hours, activity_hours, budget_table, result_table
 
 
 def hand_made() -> xr.Dataset:
@@ -149,6 +151,28 @@ def test_budget_table_adds_up() -> None:
     np.testing.assert_allclose(columns["time_fraction"].reshape(6, 5).sum(axis=1), 1.0, rtol=1e-6)
     lost = sum(values for name, values in columns.items() if name.startswith("lost_gpu_hours."))
     np.testing.assert_allclose(lost.sum(), result["lost_gpu_hours"].values.sum(), rtol=1e-12)
+
+
+def test_the_budget_closes_with_uncertain_rates_and_planned_windows() -> None:
+    job = {
+        "job": {"gpus": 256, "work": "10 d", "horizon": "60 d"},
+        "failures": {"node": {"count": 2, "exposure": "100 node-days"}},
+        "checkpoint": {"interval": "1 h", "write_time": "5 min"},
+        "recovery": {"startup": "10 min", "queue_wait": "1 h"},
+        "maintenance": {"every": "4 d", "duration": "6 h"},
+    }
+    result = mcettr.simulate(job, timelines=256)
+    hours, gpu_hours = activity_hours(result), activity_gpu_hours(result)
+    assert hours.sum() == pytest.approx(float(result.elapsed) / 3600.0, rel=1e-9)
+    assert gpu_hours.sum() == pytest.approx(float(result.gpu_hours), rel=1e-9)
+    of = dict(zip(result["activity"].values.tolist(), hours[0].tolist(), strict=True))
+    assert of["productive"] == pytest.approx(float(result.productive) / 3600.0)
+    assert of["maintenance"] == pytest.approx(float(result.maintenance_hours.sum()))
+    assert of["maintenance"] > 6.0
+    assert result.maintenance_hours.sel(cause="planned") == result.maintenance_hours.sum()
+    text = run_text(result)
+    assert "maintenance" in text
+    assert text.count("standard deviation from uncertain rates") == 3
 
 
 def test_no_kept_work_is_no_productive_hours() -> None:

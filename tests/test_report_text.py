@@ -2,13 +2,77 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import pytest
 from cli_support import small_grid, small_job
 
+import mcettr
 from mcettr.report.answer_text import alike
+from mcettr.report.check_text import check_text
+from mcettr.report.derived import derive
 from mcettr.report.run_text import run_text
 from mcettr.report.sweep_text import sweep_text
 from mcettr.report.text import interval_text, number, share, short_labels, terminal_width, text_table
+
+EVERYTHING: dict[str, Any] = {
+    "job": {"gpus": 1024, "work": "2 d", "horizon": "6 d", "saved": "1 h"},
+    "checkpoint": {
+        "interval": "1 h",
+        "write_time": "1 min",
+        "stall": "10 s",
+        "verify": "10 s",
+        "bad_probability": 0.01,
+        "keep": 3,
+        "local": {"interval": "10 min", "stall": "1 s", "write_time": "10 s", "restore": "30 s"},
+    },
+    "failures": {
+        "rack": {"rate": "5 / 1000 domain-days", "nodes_per_domain": 16, "nodes_lost": "all", "diagnosis": "10 min"},
+        "nccl-hang": {"kind": "hang", "rate": "0.1 / job-day", "detection": {"exponential": {"mean": "1 h"}}},
+        "sdc": {"kind": "silent", "rate": "0.2 / job-day", "detection": "1 h"},
+        "straggler": {"kind": "slow", "slowdown": 0.25, "rate": "0.3 / job-day", "detection": "6 h"},
+        "eviction": {"kind": "preemption", "rate": "0.2 / job-day", "notice": "2 min", "min_lease": "2 h"},
+        "drill": {"every": {"uniform": ["15 h", "25 h"]}},
+        "node": {"rate": "10 / 1000 node-days", "repeat": {"probability": 0.25, "mean_time": "2 h"}},
+        "psu": {"lifetime": {"weibull": {"shape": 0.7, "mean": "900 d"}}, "fleet_age": "30 d"},
+    },
+    "uncertainty": {"cv": 0.2},
+    "incidents": {"rate": "1 / 10 days", "mean_duration": "1 d", "multiplier": 8, "causes": ["node"]},
+    "lemons": {"cause": "node", "fraction": 0.012, "multiplier": 30},
+    "recovery": {
+        "startup": {"image": {"time": "450 s", "when": "replaced"}, "rest": "4 min"},
+        "start_failure": {"probability": 0.1, "max_attempts": 3, "escalation": "4 h"},
+        "data_fast_forward": 0.001,
+        "restore": "2 min",
+        "queue_wait": "20 min",
+        "spares": {"count": 2, "swap": "2 min", "repair": "1 d"},
+        "max_attempt": "1 d",
+    },
+    "maintenance": {"every": "3 d", "duration": "4 h", "notice": "1 h"},
+    "health_checks": {
+        "preflight": {"duration": "5 min", "catch_probability": {"node": 0.5, "lemon": 0.8}},
+        "periodic": {"every": "5 min", "false_positive_rate": "1 / 1000 node-days"},
+    },
+}
+
+
+@functools.cache
+def busy_job() -> Any:
+    """Return the result of a job with every mechanism that can stand with the others."""
+    return mcettr.simulate(EVERYTHING, timelines=64, deadlines=["4 d"], engine="reference")
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_job_with_every_mechanism_is_readable(width: int) -> None:
+    job = mcettr.load(EVERYTHING)
+    for text in (run_text(busy_job(), width), check_text(job, derive(job), width)):
+        assert max(map(len, text.splitlines())) <= width
+        assert text.isascii()
+        assert " nan" not in text
+    rows = run_text(busy_job(), 200)
+    for name in ("degraded", "spare_wait", "maintenance", "planned", "health-check", "eviction", "sdc", "straggler"):
+        assert name in rows, name
 
 
 def test_columns_that_do_not_fit_go_below() -> None:
@@ -61,6 +125,11 @@ def test_probabilities_have_the_digits_of_their_interval() -> None:
     assert "by 3 d (95 %)" in sweep_text(small_grid(), 200)
 
 
+def test_a_sweep_says_which_fields_its_axes_are() -> None:
+    text = " ".join(sweep_text(small_grid(), 80).split())
+    assert "Axes: gpus = job.gpus; write_time = checkpoint.write_time." in text
+
+
 def test_values_of_one_sentence_share_unit_and_decimals() -> None:
     assert alike([117.0, 112.0, 121.8], "s") == ["117 s", "112 s", "122 s"]
     assert alike([21.1, 21.0, 21.2], "s") == ["21.1 s", "21.0 s", "21.2 s"]
@@ -68,3 +137,12 @@ def test_values_of_one_sentence_share_unit_and_decimals() -> None:
     assert alike([6.5, 6.41, 6.6], "1 / 1000 node-days")[1] == "6.41 / 1000 node-days"
     assert alike([1e8, 0.9e8, 1.1e8], "s")[0].endswith(" years")
     assert alike([10.0, 0.001, 86400.0], "s") == ["10 s", "1 ms", "24 h"]
+
+
+def test_a_run_to_its_horizon_has_no_spread_of_its_length() -> None:
+    job = mcettr.load("llama3-405b").replace({"job.horizon": "2 d", "checkpoint.interval": "10 min"})
+    text = run_text(mcettr.simulate(job, timelines=32, engine="reference"))
+    assert text.count("standard deviation from uncertain rates") == 2
+    assert "Recoveries in need of a node that find no spare" in text
+    assert "Longest time without a new save" in text
+    assert max(map(len, text.splitlines())) <= 80

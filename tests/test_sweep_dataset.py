@@ -51,6 +51,7 @@ NAMES = {
     "checkpoint_interval",
     "mttf_s",
     "elapsed",
+    "productive",
     "gpu_hours",
     "finished_fraction",
     "capped_fraction",
@@ -82,7 +83,7 @@ def test_variables_and_their_errors_have_the_names_of_the_contract(surface: Any)
     assert surface.lost_gpu_hours.dims == ("rate", "write_time", "cause", "activity")
     assert surface.completion_probability.dims == ("rate", "write_time", "deadline")
     assert surface.ettr_timeline_quantile.dims[-1] == surface.completion_time.dims[-1] == "quantile"
-    assert surface.cause.values.tolist() == ["start", "node", "software", "checkpoint", "horizon"]
+    assert surface.cause.values.tolist() == ["start", "node", "software", "checkpoint", "planned", "horizon"]
     assert tuple(surface.activity.values) == ACTIVITIES
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from statistical import assert_same_counts
 
 import mcettr
 from mcettr.errors import ScenarioError
@@ -20,6 +19,7 @@ from mcettr.sweep.solve import _crossing
 from mcettr.sweep.target import read_target
 from mcettr.sweep.trials import Trials
 from mcettr.sweep.vary import read_vary
+from tests.statistical import assert_same_counts
 
 WRITE = "checkpoint.write_time"
 JOB = mcettr.load(  # validation case V1.23
@@ -89,8 +89,8 @@ def test_what_is_always_met_says_so() -> None:
 def test_what_is_met_up_to_an_end_says_how_far_was_tried() -> None:
     job = JOB.replace({"job.work": "60 d"})
     found = mcettr.solve(job, vary="checkpoint.interval=1 min:15 min", target="ettr=0.75", timelines=256)
-    assert found.reason.endswith(" (tried up to 15 min)")
-    assert "(tried from 1 s)" in mcettr.solve(job, vary=f"{WRITE}=1 s:10 min", target="ettr=0.8").reason
+    assert found.reason.endswith(" (searched up to 15 min)")
+    assert "(searched from 1 s)" in mcettr.solve(job, vary=f"{WRITE}=1 s:10 min", target="ettr=0.8").reason
 
 
 def test_uncertain_rates_still_name_the_binding_term() -> None:
@@ -234,3 +234,12 @@ def test_the_search_for_an_interval_is_left_out_where_the_closed_form_holds() ->
     counted = {"failures.node": {"count": 0, "exposure": "100 node-days"}, "job.horizon": "60 d"}
     assert interval.needs_search(compile_params(JOB.replace(counted)))
     assert not interval.needs_search(compile_params(JOB.replace({**counted, "failures.node.count": 1})))
+    assert not interval.needs_search(compile_params(JOB.replace({"uncertainty.cv": 0.5, "job.horizon": "60 d"})))
+    assert interval.needs_search(compile_params(JOB.replace({"uncertainty.cv": 1.0, "job.horizon": "60 d"})))
+
+
+def test_mechanisms_that_only_lengthen_restarts_need_no_search() -> None:
+    spares = {"count": 4, "repair": {"quick": {"share": 0.5, "mean": "1 h"}, "slow": {"mean": "2 d"}}}
+    assert not interval.needs_search(compile_params(JOB.replace({"recovery.spares": spares})))
+    incidents = {"rate": "1 / 10 days", "mean_duration": "1 d", "multiplier": 8, "causes": ["node"]}
+    assert interval.needs_search(compile_params(JOB.replace({"incidents": incidents})))

@@ -40,7 +40,7 @@ app.command(short_help="Validate a scenario; exact answers at once.", epilog=che
 app.command(short_help="List what ships, with its sources.", epilog=presets.EXAMPLE)(presets.presets)
 app.command(short_help="Show versions, devices and what is missing.", epilog=doctor.EXAMPLE)(doctor.doctor)
 
-_OPTIONS = {name: name for name in ("vary", "target", "timelines", "precision", "seed")} | {
+_OPTIONS = {name: name for name in ("vary", "target", "confidence", "timelines", "precision", "seed")} | {
     "deadlines": "deadline",
     "deadline": "deadline",
 }

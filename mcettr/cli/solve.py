@@ -15,12 +15,17 @@ EXAMPLE = "Example:  mcettr solve rsc-1 --set job.gpus=12288 --vary checkpoint.w
 TargetOption = Annotated[
     str, typer.Option("--target", metavar="NAME=X", help="ettr=0.9, or completion@45d=0.95 (done by then).")
 ]
+ConfidenceOption = Annotated[
+    float | None,
+    typer.Option("--confidence", metavar="P", help="Meet the target with this probability over uncertain rates."),
+]
 
 
 def solve(
     scenario: o.ScenarioArgument,
     vary: o.VaryOption,
     target: TargetOption,
+    confidence: ConfidenceOption = None,
     set_: o.SetOption = None,
     timelines: o.TimelinesOption = None,
     precision: o.PrecisionOption = None,
@@ -45,6 +50,7 @@ def solve(
             job,
             vary=vary,
             target=target,
+            confidence=confidence,
             timelines=timelines,
             precision=precision,
             seed=seed or 0,

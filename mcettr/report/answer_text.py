@@ -10,8 +10,8 @@ from mcettr.report.text import duration, number, paragraph, share, text_table
 from mcettr.units import parse_duration_s, split_number
 
 if TYPE_CHECKING:
+    from mcettr.sweep.answer import SolvedValue, SolveResult
     from mcettr.sweep.optimize import OptimizeResult
-    from mcettr.sweep.solve import SolvedValue, SolveResult
     from mcettr.sweep.trials import Point
 
 

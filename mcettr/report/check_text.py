@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcettr.model import renewal
+from mcettr.model.analytic import mean_restart_s
+from mcettr.model.distributions import mean
 from mcettr.model.params import Params
 from mcettr.report.derived import Derived
 from mcettr.report.text import duration, number, paragraph, share, text_table
@@ -12,35 +15,80 @@ from mcettr.scenario import Scenario
 
 def check_text(scenario: Scenario, derived: Derived, width: int = 80) -> str:
     """Return the closed-form answers for a scenario as text."""
-    parts = [_intervals(derived, width)]
+    parts = [_job(derived, width), _causes(derived, width), _fleet(derived, width)]
     if derived.refused:
         parts.append(paragraph(f"No exact ETTR: {derived.refused}; `mcettr run` simulates it.", width))
     else:
         if derived.reason:
-            parts.append(
-                paragraph(
-                    f"Approximate: {derived.reason}. The values below take every rate as constant at its mean; "
-                    "`mcettr run` simulates the scenario as it is.",
-                    width,
-                )
-            )
+            parts.append(_approximate(derived, width))
         parts += [_ratios(derived, width), _budget(derived, width), _first_order(derived, width)]
     if assumed := scenario.assumed():
         parts.append("Assumed, not observed:\n" + "\n".join(
             paragraph(f"  {path} = {value}: {reason}", width, "    ") for path, value, reason in assumed
         ))  # fmt: skip
-    return "\n\n".join(parts)
+    return "\n\n".join(part for part in parts if part)
 
 
-def _intervals(derived: Derived, width: int) -> str:
-    job = derived.params
+def _approximate(derived: Derived, width: int) -> str:
+    """Say which simpler job the closed forms are about."""
+    beyond = (*derived.at_mean, *derived.left_out)
+    alone = derived.reason is None or (beyond and derived.reason.startswith("the core model has no"))
+    parts = ["Approximate" + ("." if alone else f": {derived.reason}.")]
+    if derived.at_mean:
+        parts.append(f"Taken at their mean effect: {', '.join(derived.at_mean)}.")
+    if derived.left_out:
+        parts.append(f"Left out: {', '.join(derived.left_out)}.")
+    parts.append(
+        "The values below take every rate as constant at its mean; `mcettr run` simulates the scenario as it is."
+    )
+    return paragraph(" ".join(parts), width)
+
+
+def _causes(derived: Derived, width: int) -> str:
+    """Return how often each cause strikes, where that takes more than the mean time between failures to say."""
+    if len(derived.causes) < 2:
+        return ""
+    with_nodes = any(cause.nodes_lost > 0 for cause in derived.causes)
+    rows = [
+        [cause.name, cause.kind, number(cause.per_day), *([number(cause.nodes_lost)] if with_nodes else [])]
+        for cause in derived.causes
+    ]
+    headers = ["Cause", "Kind", "A day at risk", *(["Nodes lost"] if with_nodes else [])]
+    return "Failures, in the mean\n" + text_table(headers, rows, width, n_fixed=2)
+
+
+def _fleet(derived: Derived, width: int) -> str:
+    fleet = derived.fleet
+    values = (
+        ("Spares", fleet.spares, "unlimited"),
+        ("Nodes lost a day at risk", fleet.nodes_lost_per_day, "-"),
+        ("Nodes in repair in the long run, at most", fleet.in_repair, "all that were lost"),
+        ("Lemons in the job at submission", fleet.lemons, "-"),
+        ("Share of time with an incident", fleet.incident_share, "-"),
+    )
+    rows = [
+        [label, number(value) if value < float("inf") else endless]
+        for label, value, endless in values
+        if value is not None
+    ]
+    return text_table(["Mean number", "Value"], rows, width) if rows else ""
+
+
+def _job(derived: Derived, width: int) -> str:
+    job, save = derived.params, derived.params.checkpoint
+    blocked, _ = renewal.blocked_and_lag_s(save.stall_s, save.write_time_s, save.slowdown)
     rows = [
         ["GPUs", number(float(job.n_gpus))],
-        ["Mean time between failures", duration(derived.mttf_s)],
+        ["Nodes", number(derived.fleet.nodes)],
+        ["Mean time between failures, at risk", duration(derived.mttf_s)],
+        *_restart_rows(job),
         ["Checkpoint interval" + " (auto)" * derived.auto_interval, _schedule(job)],
     ]
+    if float(save.write_time_s) > 0:
+        rows.append(["Time that a save costs", duration(float(blocked) + float(save.verify_s))])
+        rows.append(["Time until it is durable", duration(float(save.write_time_s))])
     for name, value in (
-        ("exact", derived.best_interval_s),
+        ("exact" if derived.reason is None else "at mean rates", derived.best_interval_s),
         ("Young (1974)", derived.young_interval_s),
         ("Daly (2006)", derived.daly_interval_s),
     ):
@@ -50,6 +98,16 @@ def _intervals(derived: Derived, width: int) -> str:
     if float(job.checkpoint.interval_s) < float(job.work_s) or not job.causes:
         return table
     return table + "\n\n" + paragraph("No checkpoints: every failure restarts the whole job.", width)
+
+
+def _restart_rows(job: Params) -> list[list[str]]:
+    """Return how long a restart takes; none where it takes no time."""
+    phases = job.recovery.startup_if_replaced
+    values = (
+        ("Startup and restore", float(mean_restart_s(job))),
+        ("  more where a node was replaced", sum(float(mean(law)) for _, law in phases)),
+    )
+    return [[label, duration(value)] for label, value in values if value > 0]
 
 
 def _schedule(job: Params) -> str:
@@ -78,7 +136,10 @@ def _ratios(derived: Derived, width: int) -> str:
 
 def _budget(derived: Derived, width: int) -> str:
     shares = derived.time_fraction or {}
-    rows = [[name, share(value)] for name, value in shares.items() if value > 0 or name == "productive"]
+    names = {"queue": "queue or swap"} if derived.params.recovery.spares is not None else {}
+    rows = [
+        [names.get(name, name), share(value)] for name, value in shares.items() if value > 0 or name == "productive"
+    ]
     title = paragraph("Where the time goes in the long run (without the first start and the last save)", width)
     return f"{title}\n" + text_table(["Activity", "Share"], rows, width)
 
@@ -96,7 +157,16 @@ def check_object(scenario: Scenario, derived: Derived) -> dict[str, Any]:
     """Return the closed-form answers for a scenario as an object for JSON; null where there is none."""
     return {
         "gpus": derived.params.n_gpus,
+        "nodes": derived.fleet.nodes,
         "mttf_s": derived.mttf_s,
+        "causes": {
+            cause.name: {"kind": cause.kind, "per_day_at_risk": cause.per_day, "nodes_lost": cause.nodes_lost}
+            for cause in derived.causes
+        },
+        "nodes_lost_per_day": derived.fleet.nodes_lost_per_day,
+        "nodes_in_repair": derived.fleet.in_repair,
+        "lemons_at_start": derived.fleet.lemons,
+        "incident_share": derived.fleet.incident_share,
         "checkpoint_interval_s": derived.params.checkpoint.interval_s,
         "interval_is_auto": derived.auto_interval,
         "best_interval_s": derived.best_interval_s,
@@ -104,6 +174,8 @@ def check_object(scenario: Scenario, derived: Derived) -> dict[str, Any]:
         "daly_interval_s": derived.daly_interval_s,
         "exact": derived.reason is None,
         "reason": derived.refused or derived.reason,
+        "at_mean_effect": derived.at_mean,
+        "left_out": derived.left_out,
         "ettr": derived.ettr,
         "ettr_long_run": derived.ettr_long_run,
         "best_ettr": derived.best_ettr,

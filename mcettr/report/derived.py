@@ -7,10 +7,55 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mcettr.model import analytic
-from mcettr.model.core import core_numbers
+from mcettr.model.core import core_numbers, mechanisms
 from mcettr.model.distributions import Number
-from mcettr.model.params import Params
+from mcettr.model.mean_rates import incident_share, mean_rate_per_s
+from mcettr.model.node_losses import mean_nodes_out
+from mcettr.model.params import Cause, Params
 from mcettr.scenario import Scenario, compile_grid
+
+_DAY_S = 86_400.0
+_LEFT_OUT = {"spares": "waiting for spares", "maintenance": "maintenance", "longest attempt": "longest attempts"}
+"""Mechanisms that the nearest job of the core model lacks, and what of them."""
+_NO_LOCAL_TIER = "the closed forms know no local tier of saves, without which the job would lose far more"
+
+
+@dataclass(frozen=True)
+class CauseFigures:
+    """How often a cause strikes and what it takes: failures a day at risk, nodes a failure (both means)."""
+
+    name: str
+    kind: str
+    per_day: float
+    nodes_lost: float
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """What mechanisms of the nodes mean in numbers; None where they are off.
+
+    Parameters
+    ----------
+    nodes : float
+        Nodes of the job.
+    nodes_lost_per_day : float or None
+        Mean number of nodes that a day at risk costs.
+    in_repair : float or None
+        Mean number of nodes in repair in the long run, if the job were at risk all the time; inf without any repair.
+    spares : float or None
+        Spares at the start.
+    lemons : float or None
+        Mean number of bad nodes in the job at its submission.
+    incident_share : float or None
+        Share of the time with an incident.
+    """
+
+    nodes: float
+    nodes_lost_per_day: float | None
+    in_repair: float | None
+    spares: float | None
+    lemons: float | None
+    incident_share: float | None
 
 
 @dataclass(frozen=True)
@@ -28,7 +73,13 @@ class Derived:
     reason : str or None
         Why `exact` values are those of a simpler job (the rates known and constant), None where they are exact.
     refused : str or None
-        Why not even the simpler job has a closed form.
+        Why not even the simpler job has a closed form, or one worth showing.
+    causes : tuple of CauseFigures
+        The causes, the most frequent first.
+    fleet : Fleet
+        What the mechanisms of the nodes mean.
+    at_mean, left_out : tuple of str
+        Mechanisms that the simpler job has at their mean effect, and what it leaves out.
     mttf_s : float
         Mean time between failures.
     young_interval_s, daly_interval_s, best_interval_s : float or None
@@ -50,6 +101,10 @@ class Derived:
     warnings: tuple[str, ...]
     reason: str | None
     refused: str | None
+    causes: tuple[CauseFigures, ...]
+    fleet: Fleet
+    at_mean: tuple[str, ...]
+    left_out: tuple[str, ...]
     mttf_s: float
     young_interval_s: float | None = None
     daly_interval_s: float | None = None
@@ -75,9 +130,46 @@ def derive(scenario: Scenario) -> Derived:
     params = grid.params
     reason = analytic.core_model_reason(params)
     core = params if reason is None else analytic.at_mean_rates(params)
-    refused = analytic.core_model_reason(core)
-    start = Derived(params, grid.auto_interval, grid.warnings, reason, refused, float(analytic.mttf_s(params)))
+    refused = analytic.core_model_reason(core) or (_NO_LOCAL_TIER if params.checkpoint.local is not None else None)
+    beyond = mechanisms(params)
+    start = Derived(
+        params=params,
+        auto_interval=grid.auto_interval,
+        warnings=grid.warnings,
+        reason=reason,
+        refused=refused,
+        causes=tuple(sorted((_figures(params, cause) for cause in params.causes), key=lambda found: -found.per_day)),
+        fleet=_fleet(params),
+        at_mean=tuple(name for name in beyond if name not in _LEFT_OUT),
+        left_out=tuple(_LEFT_OUT[name] for name in beyond if name in _LEFT_OUT),
+        mttf_s=float(analytic.mttf_s(params)),
+    )
     return start if refused else _closed_forms(start, core)
+
+
+def _figures(params: Params, cause: Cause) -> CauseFigures:
+    per_day = float(mean_rate_per_s(params, cause)) * _DAY_S
+    return CauseFigures(cause.name, cause.kind, per_day, float(mean_nodes_out(cause, params.n_nodes)))
+
+
+def _fleet(params: Params) -> Fleet:
+    spares, lemons, incidents = params.recovery.spares, params.lemons, params.incidents
+    lost = repaired = None
+    if spares is not None:
+        lost = sum(found.per_day * found.nodes_lost for found in (_figures(params, c) for c in params.causes))
+        quick, slow = float(spares.quick_share), float(spares.slow_mean_s)
+        repair_s = (quick * float(spares.quick_mean_s) if quick > 0 else 0.0) + (
+            (1.0 - quick) * slow if quick < 1 else 0.0
+        )
+        repaired = lost * repair_s / _DAY_S if lost > 0 else 0.0
+    return Fleet(
+        nodes=float(params.n_nodes),
+        nodes_lost_per_day=lost,
+        in_repair=repaired,
+        spares=None if spares is None else float(spares.count),
+        lemons=None if lemons is None else float(params.n_nodes) * float(lemons.fraction),
+        incident_share=None if incidents is None else float(incident_share(incidents)),
+    )
 
 
 def _closed_forms(start: Derived, core: Params) -> Derived:

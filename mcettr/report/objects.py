@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mcettr.model.budget import CHECKPOINT, HORIZON, START
+from mcettr.model.budget import cause_rows
 from mcettr.report.tables import cell_arrays, cell_dims, coordinate_columns
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 COMPLETION_LEVELS = ("0.5", "0.8", "0.9", "0.95", "0.99")
 """Shares of the timelines whose completion time is shown."""
 
-NO_FAILURES = (START, CHECKPOINT, HORIZON)
+NO_FAILURES = cause_rows(())
 """Causes of lost time that never interrupt."""
 
 _ESTIMATES = {
@@ -26,8 +26,11 @@ _ESTIMATES = {
     "ettr_occupied": "ettr_occupied",
     "interruptions": "interruptions",
     "elapsed": "elapsed_s",
+    "productive": "productive_s",
     "gpu_hours": "gpu_hours",
     "checkpoints_written": "checkpoints_written",
+    "spare_wait_probability": "spare_wait_probability",
+    "nodes_out_mean": "nodes_out_mean",
 }
 _NUMBERS = {
     "mttf_s": "mttf_s",
@@ -38,6 +41,15 @@ _NUMBERS = {
     "timelines": "timelines",
     "rate_uncertainty_sd": "rate_uncertainty_sd",
     "run_to_run_sd": "run_to_run_sd",
+    "interruptions_rate_uncertainty_sd": "interruptions_rate_uncertainty_sd",
+    "interruptions_run_to_run_sd": "interruptions_run_to_run_sd",
+    "elapsed_rate_uncertainty_sd": "elapsed_rate_uncertainty_sd_s",
+    "elapsed_run_to_run_sd": "elapsed_run_to_run_sd_s",
+}
+_QUANTILES = {
+    "nodes_out_quantile": "nodes_out_quantile",
+    "nodes_out_most_quantile": "nodes_out_most_quantile",
+    "longest_stretch_quantile": "longest_stretch_quantile_s",
 }
 
 
@@ -144,7 +156,9 @@ def _cell(cell: Json, labels: dict[str, list[list[str]]]) -> Json:
         "sd": cell["ettr_timeline_sd"],
         "quantiles": _quantiles(cell, labels, "ettr_timeline_quantile"),
     }
-    tree |= {name: estimate(name) for name in ("time_fraction", "lost_gpu_hours", "queue_hours")}
+    tables = ("time_fraction", "lost_gpu_hours", "queue_hours", "maintenance_hours")
+    tree |= {name: estimate(name) for name in tables if name in cell}
+    tree |= {key: _quantiles(cell, labels, name) for name, key in _QUANTILES.items() if name in cell}
     by_cause = estimate("interruptions_by_cause")
     tree["interruptions_by_cause"] = {cause: n for cause, n in by_cause.items() if cause not in NO_FAILURES}
     times_s = _quantiles(cell, labels, "completion_time")

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING
 
 from mcettr.model.budget import UNHELD
 from mcettr.report.objects import COMPLETION_LEVELS, labels_of, lines_of
-from mcettr.report.tables import activity_gpu_hours
+from mcettr.report.tables import activity_gpu_hours, activity_hours
 from mcettr.report.text import duration, number, paragraph, share, text_table
 
 if TYPE_CHECKING:
     import xarray as xr
 
-_HOUR_S = 3600.0
+_QUANTILES = {
+    "nodes_out_quantile": ("Nodes in repair at a random instant", ("0.5", "0.99", "0.999"), number),
+    "nodes_out_most_quantile": ("Most nodes in repair at any time", ("0.5", "0.99", "0.999"), number),
+    "longest_stretch_quantile": ("Longest time without a new save", ("0.5", "0.95", "0.99"), duration),
+}
+"""Title, levels and form of the quantiles that only some jobs have."""
 
 
 def run_text(result: xr.Dataset, width: int = 80) -> str:
@@ -42,31 +47,32 @@ def _value(result: xr.Dataset, name: str) -> float:
 
 def _metrics(result: xr.Dataset, width: int) -> str:
     def row(label: str, name: str, show: Callable[[float], str] = share) -> list[str]:
-        error = _value(result, f"{name}_se")
-        return [label, show(_value(result, name)), "" if math.isnan(error) else show(error)]
+        return _row(result, label, name, show)
 
     rows = [
         row("ETTR (kept work / elapsed time)", "ettr"),
         row("ETTR while GPUs are held", "ettr_occupied"),
         row("ETTR of one timeline: mean", "ettr_timeline_mean"),
         row("  standard deviation", "ettr_timeline_sd"),
-    ]
-    if "rate_uncertainty_sd" in result:
-        rows.append(row("  of it: from run to run", "run_to_run_sd"))
-        rows.append(row("  of it: from uncertain rates", "rate_uncertainty_sd"))
-    levels = labels_of(result, str(result["ettr_timeline_quantile"].dims[0]))
-    quantiles = dict(zip(levels, result["ettr_timeline_quantile"].values.tolist(), strict=True))
-    rows += [[f"  quantile {level}", share(quantiles[level]), ""] for level in ("0.05", "0.5", "0.95")]
-    rows += [
+        *_spread_rows(result, "", share),
+        *_quantile_rows(result, "ettr_timeline_quantile", ("0.05", "0.5", "0.95"), share),
         ["GPUs", number(float(result["gpus"].item())), ""],
         row("Elapsed time", "elapsed", duration),
+        *_spread_rows(result, "elapsed_", duration),
         row("GPU-hours held", "gpu_hours", number),
         row("Interruptions", "interruptions", number),
         row("  standard deviation", "interruptions_sd", number),
+        *_spread_rows(result, "interruptions_", number),
         row("Checkpoints written", "checkpoints_written", number),
-        row("Mean time between failures", "mttf_s", duration),
+        row("Mean time between failures, at risk", "mttf_s", duration),
         row("Checkpoint interval", "checkpoint_interval", duration),
     ]
+    if "spare_wait_probability" in result:
+        rows.append(row("Recoveries in need of a node that find no spare", "spare_wait_probability"))
+        rows.append(row("Nodes in repair: mean", "nodes_out_mean", number))
+    for name, (title, levels, show) in _QUANTILES.items():
+        if name in result:
+            rows += [[title, "", ""], *_quantile_rows(result, name, levels, show)]
     if has_work(result):
         rows.append(row("Finished timelines", "finished_fraction"))
     if _value(result, "capped_fraction") > 0:
@@ -75,20 +81,40 @@ def _metrics(result: xr.Dataset, width: int) -> str:
     return text_table(["Metric", "Value", "Std. error"], rows, width)
 
 
+def _row(result: xr.Dataset, label: str, name: str, show: Callable[[float], str]) -> list[str]:
+    error = _value(result, f"{name}_se")
+    return [label, show(_value(result, name)), "" if math.isnan(error) else show(error)]
+
+
+def _spread_rows(result: xr.Dataset, prefix: str, show: Callable[[float], str]) -> list[list[str]]:
+    """Return the rows that tell luck and uncertain rates apart; none where rates are known or nothing varies."""
+    kinds = {"run_to_run_sd": "from run to run", "rate_uncertainty_sd": "from uncertain rates"}
+    found = [(f"{prefix}{kind}", text) for kind, text in kinds.items() if f"{prefix}{kind}" in result]
+    if not any(_value(result, name) for name, _ in found):
+        return []
+    return [_row(result, f"  standard deviation {text}", name, show) for name, text in found]
+
+
+def _quantile_rows(
+    result: xr.Dataset, name: str, levels: tuple[str, ...], show: Callable[[float], str]
+) -> list[list[str]]:
+    values = dict(zip(labels_of(result, str(result[name].dims[0])), result[name].values.tolist(), strict=True))
+    return [[f"  quantile {level}", show(values[level]), ""] for level in levels]
+
+
 def _budget(result: xr.Dataset, width: int) -> str:
     activities = labels_of(result, "activity")
-    elapsed_s = _value(result, "elapsed")
-    gpu_hours = activity_gpu_hours(result)[0].tolist()
+    hours, gpu_hours = activity_hours(result)[0].tolist(), activity_gpu_hours(result)[0].tolist()
     shares, errors = result["time_fraction"].values.tolist(), result["time_fraction_se"].values.tolist()
     rows = [
         [
             activity,
             share(part),
             share(error),
-            number(part * elapsed_s / _HOUR_S),
-            "none held" if activity in UNHELD else number(hours),
+            number(time),
+            "none held" if activity in UNHELD else number(held),
         ]
-        for activity, part, error, hours in zip(activities, shares, errors, gpu_hours, strict=True)
+        for activity, part, error, time, held in zip(activities, shares, errors, hours, gpu_hours, strict=True)
         if part > 0 or activity == "productive"
     ]
     return "Where the time goes\n" + text_table(["Activity", "Share", "Std. error", "Hours", "GPU-hours"], rows, width)

@@ -11,13 +11,15 @@ import numpy as np
 from mcettr.report.objects import labels_of
 from mcettr.report.run_text import assumed_text
 from mcettr.report.tables import cell_arrays, cell_dims
-from mcettr.report.text import duration, interval_text, paragraph, share, short_labels, text_table
+from mcettr.report.text import duration, interval_text, number, paragraph, share, short_labels, text_table
 
 if TYPE_CHECKING:
     import xarray as xr
 
 MOST_LINES = 40
 _MOST_COLUMNS = 12
+_OUT_LEVEL = "0.99"
+"""Quantile of the nodes in repair that is shown."""
 
 
 def sweep_text(result: xr.Dataset, width: int = 80) -> str:
@@ -38,8 +40,9 @@ def sweep_text(result: xr.Dataset, width: int = 80) -> str:
     few, many = f"{int(timelines.min()):,}", f"{int(timelines.max()):,}"
     counts = few if few == many else f"{few} to {many}"
     note = f"{n_cells:,} cells; largest standard error of ETTR {share(worst)}; {counts} timelines a cell."
+    paths = "; ".join(f"{dim} = {result[dim].attrs.get('long_name', dim)}" for dim in dims)
     assumed = assumed_text(result, width)
-    return "\n\n".join([*parts, paragraph(note, width), *([assumed] if assumed else [])])
+    return "\n\n".join([*parts, paragraph(f"{note} Axes: {paths}.", width), *([assumed] if assumed else [])])
 
 
 def _matrix(result: xr.Dataset, width: int) -> str:
@@ -58,6 +61,7 @@ def _lines(result: xr.Dataset, width: int) -> str:
     arrays = cell_arrays(result)
     labels = [short_labels(labels_of(result, dim)) for dim in dims]
     deadlines = labels_of(result, "deadline") if result.sizes.get("deadline", 0) else []
+    with_spares = "spare_wait_probability" in arrays
     headers = [
         *dims,
         "ETTR",
@@ -65,6 +69,7 @@ def _lines(result: xr.Dataset, width: int) -> str:
         "interval",
         "elapsed",
         "finished",
+        *(["no spare", f"nodes out, {_OUT_LEVEL}"] if with_spares else []),
         *(f"by {date} (95 %)" for date in deadlines),
     ]
     n_cells = len(arrays["ettr"])
@@ -75,6 +80,9 @@ def _lines(result: xr.Dataset, width: int) -> str:
         row += [share(float(arrays["ettr"][i])), share(float(arrays["ettr_se"][i]))]
         row += [duration(float(arrays[name][i])) for name in ("checkpoint_interval", "elapsed")]
         row.append(share(float(arrays["finished_fraction"][i])))
+        if with_spares:
+            out = arrays["nodes_out_quantile"][i, labels_of(result, "quantile").index(_OUT_LEVEL)]
+            row += [share(float(arrays["spare_wait_probability"][i])), number(float(out))]
         row += [
             interval_text(*(float(arrays[f"completion_{end}"][i, j]) for end in ("low", "high")))
             for j in range(len(deadlines))

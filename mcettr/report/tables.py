@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mcettr.model.budget import UNHELD
+
 if TYPE_CHECKING:
     import xarray as xr
+
+_HOUR_S = 3600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,17 +152,24 @@ def budget_table(result: xr.Dataset) -> Table:
 
 
 def activity_gpu_hours(result: xr.Dataset) -> NDArray[np.float64]:
-    """Return the mean GPU-hours of a timeline by activity, shape (cells, activities); productive ones included.
-
-    Productive hours are their share of those held. With uncertain rates that share is a mean over rates, which is not
-    one of hours: what is held and not lost is productive then, and nothing where no time is.
-    """
-    arrays = cell_arrays(result)
-    hours: NDArray[np.float64] = arrays["lost_gpu_hours"].sum(axis=1)
-    productive = _labels(result, "activity").index("productive")
-    share = np.nan_to_num(arrays["ettr_occupied"])
-    if "rate_uncertainty_sd" in arrays:
-        hours[:, productive] = np.where(share > 0.0, np.maximum(arrays["gpu_hours"] - hours.sum(axis=1), 0.0), 0.0)
-    else:
-        hours[:, productive] = share * arrays["gpu_hours"]
+    """Return the mean GPU-hours of a timeline by activity, shape (cells, activities); productive ones included."""
+    held = np.array([name not in UNHELD for name in _labels(result, "activity")], dtype=np.float64)
+    hours: NDArray[np.float64] = activity_hours(result) * held * _gpus(result)[:, None]
     return hours
+
+
+def activity_hours(result: xr.Dataset) -> NDArray[np.float64]:
+    """Return the mean hours of a timeline by activity, shape (cells, activities)."""
+    arrays, activities = cell_arrays(result), _labels(result, "activity")
+    hours: NDArray[np.float64] = arrays["lost_gpu_hours"].sum(axis=1) / _gpus(result)[:, None]
+    hours[:, activities.index("productive")] = arrays["productive"] / _HOUR_S
+    for name in UNHELD:
+        if f"{name}_hours" in arrays:
+            hours[:, activities.index(name)] = arrays[f"{name}_hours"].sum(axis=1)
+    return hours
+
+
+def _gpus(result: xr.Dataset) -> NDArray[np.float64]:
+    """Return the GPUs of the job in each cell."""
+    columns = [column for column in coordinate_columns(result) if result[column.name].attrs["long_name"] == "job.gpus"]
+    return columns[0].values if columns else np.full(result["ettr"].size, float(result["gpus"].item()))

@@ -32,11 +32,13 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "time_fraction": ("1", "share of elapsed time by activity"),
     "lost_gpu_hours": ("GPU-h", "mean GPU-hours lost by cause and activity (none are held in queue and maintenance)"),
     "queue_hours": ("h", "mean time in the queue, by the cause that led there"),
+    "maintenance_hours": ("h", "mean time in planned windows, by the cause they are booked on"),
     "interruptions": ("1", "mean number of failures of a timeline"),
     "interruptions_sd": ("1", "standard deviation of the interruptions of one timeline"),
     "interruptions_by_cause": ("1", "mean number of failures of a timeline by cause (0 for causes that are none)"),
     "checkpoints_written": ("1", "mean number of durable saves of a timeline"),
     "elapsed": ("s", "mean wall-clock time of a timeline"),
+    "productive": ("s", "mean time of a timeline spent on steps that are kept"),
     "gpu_hours": ("GPU-h", "mean GPU-hours held"),
     "completion_probability": ("1", "share of all timelines whose work is durable by the deadline"),
     "completion_low": ("1", "lower end of the 95 % interval of the completion probability"),
@@ -49,6 +51,15 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "timelines": ("1", "timelines simulated"),
     "run_to_run_sd": ("1", "standard deviation of ettr between runs at the same rates"),
     "rate_uncertainty_sd": ("1", "standard deviation of ettr that the uncertainty of the rates makes"),
+    "interruptions_run_to_run_sd": ("1", "standard deviation of interruptions between runs at the same rates"),
+    "interruptions_rate_uncertainty_sd": ("1", "standard deviation of interruptions from the uncertainty of the rates"),
+    "elapsed_run_to_run_sd": ("s", "standard deviation of the elapsed time between runs at the same rates"),
+    "elapsed_rate_uncertainty_sd": ("s", "standard deviation of the elapsed time from the uncertainty of the rates"),
+    "spare_wait_probability": ("1", "share of the recoveries in need of a node that found too few spares"),
+    "nodes_out_mean": ("1", "mean number of nodes in repair at a random instant of a timeline"),
+    "nodes_out_quantile": ("1", "quantile over timelines of the nodes in repair at a random instant"),
+    "nodes_out_most_quantile": ("1", "quantile over timelines of the most nodes in repair at any time"),
+    "longest_stretch_quantile": ("s", "quantile over timelines of the longest time without a newly durable save"),
 }
 """Unit and meaning of every variable (an `_se` has those of its estimate)."""
 
@@ -111,8 +122,13 @@ def _scalars(estimates: Estimates, params: Params) -> dict[str, _Entry]:
         ("interruptions", "interruptions", 1.0),
         ("checkpoints_written", "checkpoints_written", 1.0),
         ("elapsed", "elapsed_s", 1.0),
+        ("productive", "productive_s", 1.0),
         ("gpu_hours", "held_s", gpus_hours),
+        ("spare_wait_probability", "spare_wait_probability", 1.0),
+        ("nodes_out_mean", "nodes_out_mean", 1.0),
     ):
+        if source not in estimates.values:
+            continue
         found[name] = estimates.values[source] * factor
         found[f"{name}_se"] = estimates.se[source] * factor
     found["ettr_timeline_sd"] = estimates.ettr_timeline_sd
@@ -122,9 +138,13 @@ def _scalars(estimates: Estimates, params: Params) -> dict[str, _Entry]:
     found["finished_fraction"] = estimates.finished_fraction
     found["capped_fraction"] = estimates.capped_fraction
     found["timelines"] = estimates.n_timelines
-    if estimates.run_to_run_sd is not None and estimates.rate_uncertainty_sd is not None:
-        found["run_to_run_sd"] = estimates.run_to_run_sd
-        found["rate_uncertainty_sd"] = estimates.rate_uncertainty_sd
+    for kind, by_metric in (
+        ("run_to_run_sd", estimates.run_to_run_sd),
+        ("rate_uncertainty_sd", estimates.rate_uncertainty_sd),
+    ):
+        for metric, prefix in (("ettr", ""), ("interruptions", "interruptions_"), ("elapsed_s", "elapsed_")):
+            if by_metric is not None:
+                found[f"{prefix}{kind}"] = by_metric[metric]
     return {name: ((), np.asarray(values)) for name, values in found.items()}
 
 
@@ -132,12 +152,13 @@ def _tables(estimates: Estimates, params: Params) -> dict[str, _Entry]:
     """Return the variables by cause and activity."""
     gpus_hours = _flat(params, params.n_gpus)[:, None, None] / HOUR_S
     held = np.array([name not in ("productive", *UNHELD) for name in ACTIVITIES], dtype=np.float64)
-    queue = ACTIVITIES.index("queue")
     found: dict[str, _Entry] = {}
     for suffix, source in (("", estimates.values), ("_se", estimates.se)):
         found[f"time_fraction{suffix}"] = (("activity",), source["time_fraction"])
         found[f"lost_gpu_hours{suffix}"] = (("cause", "activity"), source["lost_s"] * held * gpus_hours)
-        found[f"queue_hours{suffix}"] = (("cause",), source["lost_s"][:, :, queue] / HOUR_S)
+        for name in UNHELD if params.maintenance is not None else ("queue",):
+            seconds = source["lost_s"][:, :, ACTIVITIES.index(name)]
+            found[f"{name}_hours{suffix}"] = (("cause",), seconds / HOUR_S)
         failures = source["interruptions_by_cause"]
         rows = np.zeros((failures.shape[0], len(estimates.causes)))
         rows[:, 1 : 1 + failures.shape[1]] = failures
@@ -151,6 +172,13 @@ def _distributions(estimates: Estimates, deadlines: Deadlines) -> dict[str, _Ent
         "ettr_timeline_quantile": (("quantile",), estimates.ettr_timeline_quantile),
         "completion_time": (("quantile",), estimates.completion_time_s),
     }
+    for name, values in (
+        ("longest_stretch_quantile", estimates.longest_stretch_quantile_s),
+        ("nodes_out_quantile", estimates.nodes_out_quantile),
+        ("nodes_out_most_quantile", estimates.nodes_out_most_quantile),
+    ):
+        if values is not None:
+            found[name] = (("quantile",), values)
     if deadlines.seconds:
         low, high = estimates.completion_low, estimates.completion_high
         found["completion_probability"] = (("deadline",), estimates.completion_probability)

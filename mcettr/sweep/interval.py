@@ -1,11 +1,12 @@
 """The best checkpoint interval of each cell where the closed form does not know it: by simulation.
 
 The closed form (Lambert W) is exact for failures at constant rates, and depends on nothing but the total rate and the
-blocked time of a save. Two things can move the optimum: causes with a law of their own (`every`), and rates that are
-very uncertain. The loss of a fixed interval, C / T + rate T / 2, is linear in the rate to first order, so the optimum
-at the mean rate stays the best one up to terms of higher order. Integrated exactly over the gamma posterior, it loses
-less than 0.2 points of ETTR even for a rate from a single counted event (shape 1.5, writes up to 5 min, a mean time to
-failure of an hour or more; a test pins this), but up to 1 point at shape 0.5.
+blocked time of a save. Mechanisms that only lengthen restarts leave the optimum where it is. Three things can move it:
+causes with a law of their own (`every`), other mechanisms, and rates that are very uncertain. Of these, the loss of a
+fixed interval, C / T + rate T / 2, is linear in the rate to first order, so the optimum at the mean rate stays the best
+one up to terms of higher order. Integrated exactly over the gamma posterior, it loses less than 0.2 points of ETTR even
+for a rate from a single counted event (shape 1.5, writes up to 5 min, a mean time to failure of an hour or more; a test
+pins this), but up to 1 point at shape 0.5.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from mcettr.model import analytic
 from mcettr.model.analytic import with_interval
+from mcettr.model.core import mechanisms
 from mcettr.model.params import Params
 from mcettr.scenario.leaves import map_numbers
 from mcettr.sweep.effort import INTERVAL_TIMELINES
@@ -36,12 +38,20 @@ Array = NDArray[np.float64]
 
 
 def needs_search(params: Params) -> bool:
-    """Return whether the closed form may miss the best interval: laws of their own, or very uncertain rates."""
-    if any(cause.every is not None for cause in params.causes):
+    """Return whether the closed form may miss the best interval."""
+    quick = replace(params.recovery, startup_if_replaced=(), start_failure=None, spares=None, data_fast_forward=0.0)
+    if any(cause.every is not None for cause in params.causes) or mechanisms(replace(params, recovery=quick)):
         return True
     total = np.maximum(analytic.failure_rate_per_s(params), 1e-300)
     squares = sum((np.square(c.rate_per_s / total) / c.rate_shape for c in params.causes), start=np.float64(0.0))
+    squares = (1.0 + squares) * (1.0 + np.divide(1.0, params.rate_shape)) - 1.0
     return bool(np.any(squares > _LARGEST_SQUARED_CV))
+
+
+def uncertain(params: Params) -> bool:
+    """Return whether some rate is a draw, shared by a group of timelines."""
+    shapes = [params.rate_shape, *(cause.rate_shape for cause in params.causes)]
+    return any(bool(np.any(np.isfinite(shape))) for shape in shapes)
 
 
 def chosen(grid: Grid, effort: Effort, progress: Callable[[float], None] | None = None) -> Params:
@@ -75,8 +85,7 @@ def _best_of(params: Params, centre_s: Array, reach: float, effort: Effort, prog
     steps = np.geomspace(1.0 / reach, reach, _POINTS)
     tried_s = np.minimum(np.asarray(centre_s)[..., None] * steps, np.asarray(params.work_s)[..., None])
     grid = with_interval(map_numbers(params, lambda value: np.asarray(value)[..., None]), tried_s)
-    grouped = any(np.any(np.isfinite(cause.rate_shape)) for cause in params.causes)
-    timelines = _GROUPED_TIMELINES if grouped else _TIMELINES
+    timelines = _GROUPED_TIMELINES if uncertain(params) else _TIMELINES
     paired = replace(effort, timelines=timelines, precision=None, first_timeline=INTERVAL_TIMELINES)
     blocks = paired_blocks(grid, paired, progress)
     ettr = (blocks.productive_s.sum(axis=1) / blocks.elapsed_s.sum(axis=1)).reshape(tried_s.shape)

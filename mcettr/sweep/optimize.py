@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mcettr.errors import ScenarioError
 from mcettr.scenario import Scenario
 from mcettr.sweep import interval
+from mcettr.sweep.answer import SolvedValue
 from mcettr.sweep.dataset import NORMAL_95
 from mcettr.sweep.effort import CHECK_TIMELINES, AnyScenario, Engine, as_scenario, check_effort, checked_effort
-from mcettr.sweep.solve import SolvedValue
 from mcettr.sweep.target import Target
 from mcettr.sweep.trials import Point, Trials
 from mcettr.sweep.vary import Vary, read_vary
@@ -131,9 +132,11 @@ def optimize(
     """
     job = as_scenario(scenario)
     field = read_vary(job, vary)
+    if field.rising:
+        raise ScenarioError(f"vary: {field.path}: more is always better; find the least that will do with solve")
     check_effort(timelines, precision, seed, engine)
     effort = checked_effort(timelines or _FEWEST_TIMELINES, None, seed, device, engine)
-    trials = Trials(job, field, Target(0.5), effort, progress)
+    trials = Trials(job, field, Target(0.5), effort, progress=progress)
     values = _promising(job, field)
     found = _looked_at(trials, values)
     if not found.ettr.any():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from mcettr.model import analytic
 from mcettr.scenario import Scenario
+from mcettr.sweep.answer import SolvedValue, SolveResult
 from mcettr.sweep.binding import binding_terms
+from mcettr.sweep.confidence import at_confidence, check_confidence
 from mcettr.sweep.crossing import Crossing, find_crossing
 from mcettr.sweep.effort import (
     CHECK_TIMELINES,
@@ -26,6 +28,7 @@ from mcettr.sweep.effort import (
 from mcettr.sweep.target import Target, read_target
 from mcettr.sweep.trials import Point, Trials
 from mcettr.sweep.vary import Vary, read_vary
+from mcettr.sweep.whole import least_whole
 
 Array = NDArray[np.float64]
 _FORESEEN_POINTS = 49
@@ -35,91 +38,12 @@ _MOST_EVENTS = 2e7
 _MOST_GROWTH_ROUNDS = 2
 
 
-@dataclass(frozen=True)
-class SolvedValue:
-    """A value that just meets the target.
-
-    Parameters
-    ----------
-    estimate : float
-        The value; for counts the last whole step that meets the target.
-    low, high : float
-        95 % interval, Monte Carlo error and root tolerance together.
-    unit : str
-        "s" for durations, "1", or the user's own such as "1 / 1000 node-days".
-    """
-
-    estimate: float
-    low: float
-    high: float
-    unit: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return {"estimate": self.estimate, "low": self.low, "high": self.high, "unit": self.unit}
-
-
-@dataclass(frozen=True)
-class SolveResult:
-    """What `solve` found.
-
-    Parameters
-    ----------
-    value : SolvedValue or None
-        The value that just meets the target; None where none does, or every one does. Of two crossings the upper.
-    crossings : tuple of SolvedValue
-        All values at which the target is just met, in order: two where the metric rises and falls.
-    feasible : bool
-        Whether some value in the range meets the target.
-    reason : str
-        A sentence: from where to where the target is met, or what stands against it.
-    achieved : Point
-        The job at `value` (at the best value in the range where none meets the target), on draws of its own.
-    table : tuple of Point
-        The points tried, by value.
-    vary, target : str
-        The field varied, and the target.
-    level : float
-        The level of the target.
-    """
-
-    value: SolvedValue | None
-    crossings: tuple[SolvedValue, ...]
-    feasible: bool
-    reason: str
-    achieved: Point
-    table: tuple[Point, ...]
-    vary: str
-    target: str
-    level: float
-
-    @property
-    def checkpoint_interval_s(self) -> float:
-        """The checkpoint interval at `achieved`."""
-        return self.achieved.checkpoint_interval_s
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as plain values for JSON."""
-        point = self.achieved.to_json()
-        achieved = {key: point[key] for key in ("ettr", "completion") if key in point}
-        return {
-            "value": None if self.value is None else self.value.to_json(),
-            "crossings": [value.to_json() for value in self.crossings],
-            "achieved": achieved,
-            "checkpoint_interval_s": point["checkpoint_interval_s"],
-            "feasible": self.feasible,
-            "reason": self.reason,
-            "vary": self.vary,
-            "target": self.target,
-            "table": [entry.to_json() for entry in self.table],
-        }
-
-
 def solve(
     scenario: AnyScenario,
     *,
     vary: str,
     target: Mapping[str, Any] | str,
+    confidence: float | None = None,
     timelines: int | None = None,
     precision: float | None = None,
     seed: int = 0,
@@ -129,7 +53,8 @@ def solve(
 ) -> SolveResult:
     """Return the value of a field with which the job meets a target, or why none does.
 
-    All points share their draws; with `interval: auto` each has its own best interval.
+    All points share their draws; with `interval: auto` each has its own best interval. Of whole numbers of which more
+    is always better, such as `recovery.spares.count`, the smallest that meets the target is returned.
 
     Parameters
     ----------
@@ -139,6 +64,9 @@ def solve(
         ``PATH``, or ``PATH=LOW:HIGH`` to look in that range only.
     target : mapping or str
         ``{"ettr": 0.9}`` or ``"ettr=0.9"``; ``{"completion@45d": 0.95}`` for a probability to be done by a date.
+    confidence : float, optional
+        With uncertain rates: meet the target with this probability over the rates, instead of in the mean over them
+        (`mcettr.sweep.confidence` says how, and what is approximate where several rates are uncertain).
     timelines, precision : int, float, optional
         Timelines of each point, or the standard error of ettr to reach (0.001 when neither is given; it usually is
         far smaller).
@@ -159,24 +87,46 @@ def solve(
     job, aim = as_scenario(scenario), read_target(target)
     field = read_vary(job, vary)
     check_effort(timelines, precision, seed, engine)
-    curve, events = _foreseen(job, field, aim)
+    curve, events = _foreseen(job, field, aim, confidence)
     wanted = math.inf if timelines is not None else precision or 1e-3
     n = timelines or max(_FEWEST_TIMELINES, int(min(_MOST_EVENTS / events, aim.timelines)))
-    trials = Trials(job, field, aim, checked_effort(n, None, seed, device, engine), progress)
-    result = _searched(trials, curve, wanted)
+    trials = Trials(job, field, aim, checked_effort(n, None, seed, device, engine), confidence, progress)
+    result = _least(trials, wanted) if field.rising else _searched(trials, curve, wanted)
     if progress is not None:
         progress(1.0)
     return result
 
 
-def _foreseen(job: Scenario, field: Vary, aim: Target) -> tuple[tuple[Array, Array], float]:
+def _foreseen(job: Scenario, field: Vary, aim: Target, confidence: float | None) -> tuple[tuple[Array, Array], float]:
     """Return (logs over the whole range, the metric that closed forms foresee there), and failures near the goal."""
-    values = field.allowed(np.geomspace(field.low, field.high, _FORESEEN_POINTS))
+    start = np.array([float(field.start)])
+    values = start if field.rising else field.allowed(np.geomspace(field.low, field.high, _FORESEEN_POINTS))
     grid = field.grid(job, values)
     check_deadlines(grid, aim.deadlines)
-    metric = np.broadcast_to(aim.foreseen(grid.params), values.shape)
-    events = np.broadcast_to(analytic.expected_events(grid.params), values.shape)
-    return (np.log(values), metric), max(float(events[np.argmin(np.abs(metric - aim.goal))]), 1.0)
+    check_confidence(confidence, grid.params)
+    params = grid.params if confidence is None else at_confidence(grid.params, confidence)
+    metric = np.broadcast_to(aim.foreseen(params), values.shape)
+    events = np.broadcast_to(analytic.expected_events(params), values.shape)
+    return (np.log(np.maximum(values, 1.0) if field.rising else values), metric), max(
+        float(events[np.argmin(np.abs(metric - aim.goal))]), 1.0
+    )
+
+
+def _least(trials: Trials, wanted: float) -> SolveResult:
+    """Return the answer for a field of which more is always better."""
+    found = least_whole(trials, wanted, _MOST_TIMELINES)
+    if found is None:
+        return _one_sided(trials, trials.vary.high, met=False)
+    vary = trials.vary
+    value = SolvedValue(float(found.value), float(found.low), float(found.high), vary.unit)
+    reason = f"{_aim(trials)} is met with {vary.path} {_from(vary, vary.text(value.estimate))}"
+    return _result(trials, value, (value,), True, reason, trials.alone(value.estimate, CHECK_TIMELINES))
+
+
+def _aim(trials: Trials) -> str:
+    """Return the target for people."""
+    sure = "" if trials.confidence is None else f" with probability {trials.confidence:g} over the rates"
+    return f"{trials.target.text}{sure}"
 
 
 def _searched(trials: Trials, curve: tuple[Array, Array], wanted: float) -> SolveResult:
@@ -257,15 +207,15 @@ def _where_met(trials: Trials, found: list[Crossing], values: tuple[SolvedValue,
         where = f"from {texts[0]} to {texts[1]}" if inside else f"{_up_to(vary, texts[0])} and {_from(vary, texts[1])}"
     else:
         where = _up_to(vary, texts[0]) if found[0].slope < 0 else _from(vary, texts[0])
-    return f"{trials.target.text} is met with {vary.path} {where}"
+    return f"{_aim(trials)} is met with {vary.path} {where}"
 
 
 def _up_to(vary: Vary, text: str) -> str:
-    return f"up to {text} (tried from {vary.text(vary.low)})"
+    return f"up to {text} (searched from {vary.text(vary.low)})"
 
 
 def _from(vary: Vary, text: str) -> str:
-    return f"from {text} (tried up to {vary.text(vary.high)})"
+    return f"from {text} (searched up to {vary.text(vary.high)})"
 
 
 def _one_sided(trials: Trials, value: float, met: bool) -> SolveResult:
@@ -273,12 +223,18 @@ def _one_sided(trials: Trials, value: float, met: bool) -> SolveResult:
     vary, aim = trials.vary, trials.target
     achieved = trials.alone(value, CHECK_TIMELINES)
     level = f"{_level(achieved, aim):.4g} at {vary.text(value)}"
+    decided = (_level(achieved, aim) >= aim.level) == met
+    close = "" if decided else ", within its error of the target (more timelines decide)"
     span = f"{vary.path} from {vary.text(vary.low)} to {vary.text(vary.high)}"
     if met:
-        return _result(trials, None, (), True, f"{aim.text} is met with every {span}: {level} at worst", achieved)
+        return _result(
+            trials, None, (), True, f"{_aim(trials)} is met with every {span}: {level} at worst{close}", achieved
+        )
     params = vary.grid(trials.scenario, [value]).params
-    because = binding_terms(params, aim)
-    return _result(trials, None, (), False, f"{aim.text} is met with no {span}: {level} at best; {because}", achieved)
+    if trials.confidence is not None:
+        params = at_confidence(params, trials.confidence)
+    reason = f"{_aim(trials)} is met with no {span}: {level} at best{close}; {binding_terms(params, aim)}"
+    return _result(trials, None, (), False, reason, achieved)
 
 
 def _result(
@@ -290,4 +246,5 @@ def _result(
     achieved: Point,
 ) -> SolveResult:
     aim, path = trials.target, trials.vary.path
-    return SolveResult(value, crossings, feasible, reason, achieved, trials.table(), path, aim.text, aim.level)
+    found = (value, crossings, feasible, reason, achieved, trials.table())
+    return SolveResult(*found, path, aim.text, aim.level, trials.confidence)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mcettr.model.params import Params
 from mcettr.scenario import Scenario
 from mcettr.sweep import interval
+from mcettr.sweep.confidence import at_confidence
 from mcettr.sweep.run import run
 from mcettr.sweep.target import Target
 from mcettr.sweep.vary import Vary
@@ -55,12 +56,16 @@ class Point:
 
 @dataclass
 class Trials:
-    """Runs points of a search and keeps them."""
+    """Runs points of a search and keeps them.
+
+    With a `confidence` they run at known rates, as bad as with that probability (`mcettr.sweep.confidence`).
+    """
 
     scenario: Scenario
     vary: Vary
     target: Target
     effort: Effort
+    confidence: float | None = None
     progress: Callable[[float], None] | None = None
     points: list[Point] = field(default_factory=list)
 
@@ -72,7 +77,11 @@ class Trials:
 
     def at(self, values: Array, effort: Effort) -> tuple[Array, Array]:
         """Return the metric and its standard error at some values."""
-        params, found = run(self.vary.grid(self.scenario, values), effort, self.target.deadlines)
+        grid = self.vary.grid(self.scenario, values)
+        if self.confidence is not None:  # the interval is chosen by someone who does not know the rates
+            params = at_confidence(interval.chosen(grid, effort), self.confidence)
+            grid = replace(grid, params=params, auto_interval=False)
+        params, found = run(grid, effort, self.target.deadlines)
         shares = (found.completion_probability, found.completion_low, found.completion_high)
         completion = np.stack([share[:, 0] for share in shares], axis=1) if self.target.deadlines.labels else None
         self.note(values, found.values["ettr"], found.se["ettr"], params, completion)

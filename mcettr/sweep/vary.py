@@ -21,6 +21,14 @@ _DURATION_S = (1e-3, 86_400.0)
 _INTERVAL_S = (1.0, 30.0 * 86_400.0)
 _MOST_GPUS = 2.0**20
 _COUNTS = ("gpus", "gpus_per_node", "nodes_per_domain", "count")
+_RISING = {
+    "recovery.spares.count": 0,
+    "checkpoint.keep": 1,
+    "checkpoint.local.survives_node_losses": 0,
+    "recovery.start_failure.max_attempts": 1,
+}
+"""Whole numbers of which more is always better, and the least value of each."""
+_MOST = 1024
 _WIDE = 1000.0
 _CHECKS = 25
 Array = NDArray[np.float64]
@@ -35,13 +43,17 @@ class Vary:
     path : str
         Dotted path.
     low, high : float
-        Ends of the range, above 0.
+        Ends of the range, above 0 (`rising` ones from 0 on).
     suffix : str
         What follows a number to make it a value ("s", "/ 1000 node-days", nothing).
     unit : str
         The unit of the numbers, as in datasets ("s", "1 / 1000 node-days", "1").
     step : float
         Values are whole multiples of this; 0 for real numbers.
+    rising : bool
+        Whether more is always better: then the smallest number that meets a target is looked for, from `start` on.
+    start : int
+        The scenario's own number, if it has one.
     """
 
     path: str
@@ -50,6 +62,8 @@ class Vary:
     suffix: str
     unit: str
     step: float = 0.0
+    rising: bool = False
+    start: int = 0
 
     def grid(self, scenario: Scenario, numbers: Iterable[float]) -> Grid:
         """Return the scenario's cells at some numbers."""
@@ -76,8 +90,9 @@ class Vary:
 def read_vary(scenario: Scenario, vary: str) -> Vary:
     """Return the field that ``PATH`` or ``PATH=LO:HI`` names, with its range.
 
-    Without a range: 1 ms to 1 day for durations, 1 s to 30 days for the interval, one node to 1,048,576 GPUs, and a
-    factor of 1,000 both ways for anything else; as far as the scenario is valid.
+    Without a range: 1 ms to 1 day for durations, 1 s to 30 days for the interval, one node to 1,048,576 GPUs, up to
+    the job's number of nodes (or 1,024) for numbers of which more is always better, such as spares, and a factor of
+    1,000 both ways for anything else; as far as the scenario is valid.
 
     >>> from mcettr.scenario import load
     >>> read_vary(load("rsc-1"), "checkpoint.write_time=1 s:10 min").high
@@ -88,6 +103,8 @@ def read_vary(scenario: Scenario, vary: str) -> Vary:
     fault = unknown_path(scenario.document.tree, tuple(path.split(".")), 0)
     if fault is not None:
         raise ScenarioError(f"vary: {path}: {fault.message}")
+    if path in _RISING:
+        return _rising(scenario, path, span if equals else None)
     if not equals:
         return _valid(scenario, _default(scenario, path))
     ends = [end.strip() for end in span.split(":")]
@@ -99,6 +116,24 @@ def read_vary(scenario: Scenario, vary: str) -> Vary:
         raise ScenarioError(f"vary: {path}: {error}") from None
     found = _field(scenario, path, first, split_number(ends[0])[1], float(first.number), float(last.si / first.factor))
     found.grid(scenario, found.allowed(np.array([found.low, found.high])))
+    return found
+
+
+def _rising(scenario: Scenario, path: str, span: str | None) -> Vary:
+    """Return a field of which more is better, with its range and where to start."""
+    least, spec = _RISING[path], scenario.spec.job
+    if span is None:
+        ends = [least, max(_MOST, math.ceil(float(spec.gpus) / float(spec.gpus_per_node)))]
+    else:
+        parts = [part.strip() for part in span.split(":")]
+        ends = [int(part) for part in parts if part.isdecimal()]
+        if len(parts) != 2 or len(ends) != 2 or not least <= ends[0] < ends[1]:
+            wanted = f"expected whole numbers LOW:HIGH from {least} on, found {span!r}"
+            raise ScenarioError(f"vary: {path}: {wanted}; write it like '{path}={least}:64'")
+    own = _quantity(scenario.text_at(path))
+    start = ends[0] if own is None or own.dimension != "number" else int(min(max(float(own.si), ends[0]), ends[1]))
+    found = Vary(path, float(ends[0]), float(ends[1]), "", "1", 1.0, rising=True, start=start)
+    found.grid(scenario, [float(start)])
     return found
 
 

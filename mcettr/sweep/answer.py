@@ -1,0 +1,93 @@
+"""What the search for a target found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mcettr.sweep.trials import Point
+
+
+@dataclass(frozen=True)
+class SolvedValue:
+    """A value that just meets the target.
+
+    Parameters
+    ----------
+    estimate : float
+        The value; for counts the last (or smallest) whole step that meets the target.
+    low, high : float
+        95 % interval, Monte Carlo error and root tolerance together.
+    unit : str
+        "s" for durations, "1", or the user's own such as "1 / 1000 node-days".
+    """
+
+    estimate: float
+    low: float
+    high: float
+    unit: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {"estimate": self.estimate, "low": self.low, "high": self.high, "unit": self.unit}
+
+
+@dataclass(frozen=True)
+class SolveResult:
+    """What `solve` found.
+
+    Parameters
+    ----------
+    value : SolvedValue or None
+        The value that just meets the target; None where none does, or every one does. Of two crossings the upper.
+    crossings : tuple of SolvedValue
+        All values at which the target is just met, in order: two where the metric rises and falls.
+    feasible : bool
+        Whether some value in the range meets the target.
+    reason : str
+        A sentence: from where to where the target is met, or what stands against it.
+    achieved : Point
+        The job at `value` (at the best value in the range where none meets the target), on draws of its own.
+    table : tuple of Point
+        The points tried, by value.
+    vary, target : str
+        The field varied, and the target.
+    level : float
+        The level of the target.
+    confidence : float or None
+        The target is met with this probability over the uncertain rates; `achieved` and `table` are at the rates for
+        which it just is. None where rates are not looked at that way.
+    """
+
+    value: SolvedValue | None
+    crossings: tuple[SolvedValue, ...]
+    feasible: bool
+    reason: str
+    achieved: Point
+    table: tuple[Point, ...]
+    vary: str
+    target: str
+    level: float
+    confidence: float | None = None
+
+    @property
+    def checkpoint_interval_s(self) -> float:
+        """The checkpoint interval at `achieved`."""
+        return self.achieved.checkpoint_interval_s
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as plain values for JSON."""
+        point = self.achieved.to_json()
+        achieved = {key: point[key] for key in ("ettr", "completion") if key in point}
+        return {
+            "value": None if self.value is None else self.value.to_json(),
+            "crossings": [value.to_json() for value in self.crossings],
+            "achieved": achieved,
+            "checkpoint_interval_s": point["checkpoint_interval_s"],
+            "feasible": self.feasible,
+            "reason": self.reason,
+            "vary": self.vary,
+            "target": self.target,
+            **({} if self.confidence is None else {"confidence": self.confidence}),
+            "table": [entry.to_json() for entry in self.table],
+        }
