@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import integrate, stats
-from statistical import assert_ratio, assert_same_mean
 
 from mcettr.model import analytic, renewal
 from mcettr.model.distributions import Distribution, fixed
 from mcettr.model.params import Cause, Checkpoint, Params, Recovery
+from tests.statistical import assert_ratio, assert_same_mean
 
 Floats = NDArray[np.float64]
 Draw = Callable[[int], Floats]

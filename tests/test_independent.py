@@ -12,46 +12,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from mcettr.model.distributions import Distribution, fixed
-from mcettr.model.params import Cause, Checkpoint, Params, Recovery
-from tests.independent import ACTIVITIES, GROUP, Timelines, draw_duration, simulate
+from mcettr.model.params import Cause, Checkpoint
+from tests.independent import GROUP, simulate
+from tests.independent_cases import INF, assert_budget_closes, blamed, blocking, drill, job
+from tests.independent_laws import draw_duration
 from tests.statistical import assert_same_counts, assert_same_distribution, assert_same_mean
-
-INF = float("inf")
-
-
-def job(
-    work_s: float,
-    plan: Checkpoint,
-    *causes: Cause,
-    horizon_s: float = INF,
-    queue_s: float = 0.0,
-    startup_s: float = 0.0,
-    restore_s: float = 0.0,
-) -> Params:
-    phases = ("first", fixed(0.25 * startup_s)), ("second", fixed(0.75 * startup_s))
-    recovery = Recovery(fixed(queue_s), phases, fixed(restore_s))
-    return Params(32.0, work_s, horizon_s, plan, causes, recovery)
-
-
-def blocking(interval_s: float, write_s: float) -> Checkpoint:
-    return Checkpoint(interval_s, write_s, write_s)
-
-
-def drill(name: str, every_s: float, detection_s: float = 0.0, diagnosis_s: float = 0.0) -> Cause:
-    return Cause(name, 0.0, every=fixed(every_s), detection=fixed(detection_s), diagnosis=fixed(diagnosis_s))
-
-
-def blamed(lives: Timelines) -> dict[tuple[str, str], float]:
-    """Return the first timeline's lost seconds by (label, activity), where there are any."""
-    table = lives.by_cause_s[0]
-    return {(lives.labels[i], ACTIVITIES[j]): float(table[i, j]) for i, j in zip(*np.nonzero(table), strict=True)}
-
-
-def assert_budget_closes(lives: Timelines) -> None:
-    total = sum(lives.activity_s.values())
-    np.testing.assert_allclose(total, lives.elapsed_s, rtol=1e-9)
-    lost = lives.by_cause_s.sum(axis=(1, 2))
-    np.testing.assert_allclose(lost, lives.elapsed_s - lives.activity_s["productive"], rtol=1e-9, atol=1e-6)
 
 
 def test_without_failures() -> None:

@@ -20,6 +20,8 @@ def test_commands(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     argv = [str(ROOT / word) if word.startswith("sweeps/") else word for word in argv]
     if argv[0] in ("run", "sweep", "optimize"):
         argv += ["--timelines", "64"]
+    if argv[0] == "solve":
+        argv += ["--timelines", "256"]
     monkeypatch.chdir(tmp_path)
     assert main(argv) == 0
     assert all((tmp_path / argv[at + 1]).is_file() for at, word in enumerate(argv) if word == "-o")

@@ -44,3 +44,27 @@ def test_surface_falls_along_every_axis_and_keeps_dates() -> None:
     assert float(chance.min()) == 0.0
     assert float(chance.max()) == 1.0
     assert (chance.isel(deadline=1) >= chance.isel(deadline=0)).all()
+
+
+def test_spares_shorten_waits_and_slow_repairs_lengthen_them() -> None:
+    result = run(next(path for path in FILES if path.stem == "spares"))
+    waits, dates = result.spare_wait_probability, result.completion_probability
+    few, many = waits.isel(count=0), waits.isel(count=-1)
+    assert (few > 0.2).all()
+    assert (many < 0.01).all()
+    assert (np.diff(few.transpose("mean")) > 0).all()
+    assert (dates.isel(count=-1) >= dates.isel(count=0)).all()
+    assert (result.nodes_out_quantile.sel(quantile=0.99, mean=8 * 86_400) > 1).all()
+
+
+def test_checks_have_a_best_strictness_inside() -> None:
+    ettr = run(next(path for path in FILES if path.stem == "health_checks")).ettr
+    diagonal = np.diag(ettr.transpose("duration", "node"))
+    assert 0 < int(diagonal.argmax()) < diagonal.size - 1
+    assert (ettr.isel(node=0).argmax("duration") == 0).all()
+    assert ettr.isel(duration=0).argmax("node") == ettr.sizes["node"] - 1
+
+
+def test_lemons_make_jobs_fail() -> None:
+    on_time = run(next(path for path in FILES if path.stem == "lemons_512")).completion_probability.squeeze("deadline")
+    assert float(on_time.sel(fraction=0.012, multiplier=240)) < float(on_time.sel(fraction=0, multiplier=240))
