@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.results_file import RESULTS
 
 BEGIN, END = "<!-- benchmarks:begin -->", "<!-- benchmarks:end -->"
-_ORDER = ("v1_22", "surface", "cold", "gpu_check")
+_ORDER = ("v1_22", "surface", "cold", "physics", "gpu_check")
 
 
 def render(folder: Path = RESULTS) -> str:

@@ -9,6 +9,7 @@ are refused too). The assertions of one run may not spend more than `SUITE_ALPHA
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ P_MISS = 0.01
 INFLATION = 10.0
 """How far the true probability of a false alarm may exceed the nominal one."""
 SUITE_ALPHA = 1e-3
-"""Probability, at most, that a run of the whole suite with fresh seeds gives any false alarm."""
+"""Probability, at most, that a run of the whole suite with fresh seeds gives any false alarm; where it runs in several
+processes each may spend its share."""
 MAX_SKEWNESS = 0.05
 """Largest skewness of an estimate for which `INFLATION` holds (Edgeworth: exp(z^3 / 3 x skewness) at z = 5.3)."""
 MIN_EXPECTED = 10.0
@@ -213,4 +215,5 @@ def _refuse_small(needed: float, detectable: float, what: str) -> None:
 
 def _spend(alpha: float) -> None:
     _spent["alpha"] += alpha
-    assert _spent["alpha"] <= SUITE_ALPHA, f"too many statistical assertions: false alarms likelier than {SUITE_ALPHA}"
+    share = SUITE_ALPHA / int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    assert _spent["alpha"] <= share, f"too many statistical assertions: false alarms likelier than {SUITE_ALPHA}"

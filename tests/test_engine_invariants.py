@@ -173,7 +173,8 @@ def test_cells_share_their_draws() -> None:
 
 def test_values_never_recompile() -> None:
     def program_of(params: Params) -> Any:
-        return compiled(N_LANES, False, features_of(cells_of(params).params), jax_engine._compiler_options("cpu"))
+        options = jax_engine._compiler_options("cpu")
+        return compiled(N_LANES, False, features_of(cells_of(params).params), options, None)
 
     program = program_of(jobs.plain(1e-4, **BASE))
     estimate(jobs.plain(1e-4, **BASE), Effort(timelines=64))

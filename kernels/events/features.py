@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from mcettr.model.counts import EXACT, Counts
 from mcettr.model.params import Params
@@ -152,6 +151,8 @@ def _bounds(params: Params) -> dict[str, Bound]:
 
 def _last(n: float, p: Any) -> float:
     """Return the largest binomial count that a uniform gives."""
+    from scipy import stats
+
     return float(np.max(stats.binom.ppf(1.0 - 2.0**-24, n, p)))
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from mcettr.kernels.streams import LEMONS_AT_START, draw, seed_key
 from mcettr.model.params import Params
@@ -28,6 +27,8 @@ def lemons_at_start(n_nodes: Any, fraction: Any, seed: int, timelines: NDArray[n
     >>> lemons_at_start(1000.0, 0.01, 0, np.array([0, 1, 2]))
     array([8., 7., 8.])
     """
+    from scipy import stats
+
     zero = np.zeros(1, np.uint32)
     u = draw(seed_key(seed), timelines.astype(np.uint32), LEMONS_AT_START, zero).astype(np.float64)
     jobs = np.stack(np.broadcast_arrays(np.asarray(n_nodes, np.float64), np.asarray(fraction, np.float64), u))
