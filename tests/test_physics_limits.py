@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from mcettr.engine.cells import cells_of
-from mcettr.engine.reference import Timelines
+from mcettr.engine.reference import Timelines, simulate_timelines
 from mcettr.kernels.events.features import features_of
 from mcettr.model.budget import ACTIVITIES
 from mcettr.model.counts import exactly
 from mcettr.model.distributions import Distribution
 from mcettr.model.params import Cause, Checkpoint, Params, Recovery
-from mcettr.model.physics import Maintenance, Profile, Repeat
+from mcettr.model.physics import Maintenance, Profile, Repeat, Spares
 from tests import test_cross_engine, test_cross_physics
 from tests.lanes import jax_timelines
 from tests.physics_cases_mechanisms import DAY, INF, exponential, of_causes, of_recovery, of_saves, together
@@ -235,3 +235,12 @@ def test_endless_spares_in_company() -> None:
     assert (lives.n_swaps > 0).all()
     swap_s = lives.lost_s[:, :, ACTIVITIES.index("spare_wait")].sum(axis=1)
     np.testing.assert_allclose(swap_s, 120.0 * lives.n_swaps, rtol=1e-9)
+
+
+def test_a_job_that_loses_all_its_nodes_books_finite_times() -> None:
+    spares = Spares(0.0, 0.0, 0.0, 1.0, 86_400.0, min_nodes=1.0, when_exhausted="shrink")
+    cause = Cause("all", 1e-5, nodes_lost=exactly(4.0))
+    job = Params(8.0, 1e5, 1e6, Checkpoint(1e3, 10.0, 10.0), (cause,), Recovery(spares=spares), n_nodes=4.0)
+    fast, exact = jax_timelines(job, 0, 0, 24), simulate_timelines(job, 0, 0, 24)
+    assert np.isfinite(fast.lost_s).all()
+    np.testing.assert_allclose(fast.lost_s, exact.lost_s, rtol=0, atol=1e-6 * exact.elapsed_s.max())

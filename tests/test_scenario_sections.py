@@ -128,6 +128,11 @@ def test_laws_of_nodes_lost(text: str, law: Counts) -> None:
         assert made.cumulative == pytest.approx(law.cumulative)
 
 
+def test_all_nodes_of_a_domain_are_those_of_the_domain() -> None:
+    text = "failures: {rack: {rate: 1 / 10 domain-days, nodes_per_domain: 16, nodes_lost: all}}"
+    assert params(text, recovery__spares={"count": 4}).causes[-1].nodes_lost == exactly(16.0)
+
+
 def test_a_binomial_of_many_leaves_out_what_never_happens() -> None:
     job = params(
         "failures: {rack: {rate: 1 / job-day, nodes_lost: {binomial: {n: 256, p: 0.8}}}}", recovery__spares={"count": 4}

@@ -32,7 +32,8 @@ def speed(job: Job, lanes: Lanes) -> Any:
         count = job.params.recovery.replica_groups.count  # type: ignore[union-attr]
         value = value * jnp.where(lanes.group != NO_GROUP, (count - 1.0) / count, 1.0)
     if job.on.shrink:
-        value = value * (lanes.present * job.per_node)
+        # A job without nodes does not train, so that any number will do, and 0 would not.
+        value = value * jnp.where(lanes.present > 0, lanes.present * job.per_node, 1.0)
     return value
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from mcettr.errors import ScenarioError
-from mcettr.model.counts import Counts, exactly
+from mcettr.model.counts import ALL, Counts, exactly
 from mcettr.model.distributions import Number, mean
 from mcettr.model.params import Cause
 from mcettr.model.physics import Profile, Repeat
@@ -96,7 +98,16 @@ def _nodes_out(cause: CauseSpec) -> tuple[Counts | None, Counts | None]:
     lost = None if cause.unit == "job" else exactly(1.0)
     if cause.nodes_lost is not None:
         lost = compiled(cause.nodes_lost)
+        if cause.unit == "domain":
+            size: Number = cause.nodes_per_domain
+            lost = replace(lost, values=tuple(_of_domain(n, size) for n in lost.values))
     return lost, None if cause.over_eviction is None else compiled(cause.over_eviction)
+
+
+def _of_domain(count: Number, size: Number) -> Number:
+    """Return a count of which all is a whole domain."""
+    number: Number = np.where(np.greater_equal(count, ALL), size, count)
+    return number[()]
 
 
 def _rate(cause: CauseSpec, spec: ScenarioSpec, n_nodes: Number) -> tuple[Number, Number]:
