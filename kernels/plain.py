@@ -73,8 +73,8 @@ class Stand(NamedTuple):
 
 
 def applies(params: Params) -> bool:
-    """Return whether the plain loop knows all of the job's features."""
-    return bool(params.causes) and all(cause.every is None for cause in params.causes)
+    """Return whether there is anything for the plain loop to do: a job without causes has one attempt."""
+    return bool(params.causes)
 
 
 def run_leg(params: Params, schedule: Schedule, key: Key, state: State, cap: Any) -> State:

@@ -79,8 +79,6 @@ class Reach(NamedTuple):
     time_s: Any
     write_left: Any
     """What is then left of the main write in flight."""
-    n_begun: Any
-    """Main saves begun until then."""
 
 
 def reach(plan: Plan, at: Position, rest: Rest, work_s: Any, slack_s: Any) -> Reach:
@@ -110,15 +108,15 @@ def reach(plan: Plan, at: Position, rest: Rest, work_s: Any, slack_s: Any) -> Re
             plan.first_s + n_more * plan.other_s + plan.local_stall_s + (more - n_more * plan.local_s) * plan.per_speed
         )
         in_cycle, left = _where(more > slack_s, (other, jnp.zeros_like(left)), (in_cycle, left))
-    found = Reach(until_main + n_cycles * plan.cycle_s + in_cycle, left, n_cycles + 1.0)
+    found = Reach(until_main + n_cycles * plan.cycle_s + in_cycle, left)
     if plan.two_tiers:
         more = work_s - rest.todo_s
         n_more = n_whole(more, plan.per_local)
         time_s = rest.length_s + n_more * plan.other_s + plan.local_stall_s
         time_s = time_s + (more - n_more * plan.local_s) * plan.per_speed
         zero = jnp.zeros_like(time_s)
-        found = Reach(*_where(beyond <= slack_s, Reach(time_s, zero, zero), found))
-    here = Reach(now, jnp.maximum(at.write_left - now, 0.0), jnp.zeros_like(now))
+        found = Reach(*_where(beyond <= slack_s, Reach(time_s, zero), found))
+    here = Reach(now, jnp.maximum(at.write_left - now, 0.0))
     return Reach(*_where(work_s <= rest.todo_s + slack_s, here, found))
 
 
