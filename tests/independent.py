@@ -49,6 +49,8 @@ class Timelines:
         Recoveries that needed a node, and those of them that found too few spares.
     nodes_out : ndarray of int, shape (timeline,)
         Nodes in repair at one uniformly random instant.
+    nodes_out_mean : ndarray, shape (timeline,)
+        Their mean over time, which has the same expectation.
     nodes_out_most : ndarray of int, shape (timeline,)
         Most nodes in repair at any time.
     longest_stretch_s : ndarray, shape (timeline,)
@@ -66,6 +68,7 @@ class Timelines:
     n_swaps: NDArray[np.int64]
     n_exhausted: NDArray[np.int64]
     nodes_out: NDArray[np.int64]
+    nodes_out_mean: NDArray[np.float64]
     nodes_out_most: NDArray[np.int64]
     longest_stretch_s: NDArray[np.float64]
 
@@ -111,6 +114,7 @@ def simulate(params: Params, n_timelines: int, seed: int, n_nodes: int | None = 
         n_swaps=np.array([life.pool.n_swaps for life in lives]),
         n_exhausted=np.array([life.pool.n_exhausted for life in lives]),
         nodes_out=np.array([life.pool.nodes_out(at_s) for life, at_s in zip(lives, instants, strict=True)]),
+        nodes_out_mean=np.array([life.pool.nodes_out_mean(at_s) for life, at_s in zip(lives, elapsed, strict=True)]),
         nodes_out_most=np.array([life.pool.nodes_out_most for life in lives]),
         longest_stretch_s=np.array([life.world.longest_stretch_s for life in lives]),
     )

@@ -118,25 +118,29 @@ class Hazards:
         nodes = self._exposed(cause)
         if rate_per_s <= 0 or not nodes:
             return
-        times_s = world.rng.exponential(1.0 / rate_per_s, len(nodes)) / [self._share(cause, node) for node in nodes]
+        times_s = world.rng.exponential(1.0 / rate_per_s, len(nodes)) / self._shares(cause, nodes)
         first = int(times_s.argmin())
         self._struck[index] = nodes[first]
         timer.set(times_s[first])
         timer.run()
 
-    def _share(self, cause: Cause, node: Node | None) -> float:
-        """Return the node's share in the rate, a healthy node's being 1 over the number of nodes."""
-        if node is None:
+    def _shares(self, cause: Cause, nodes: Sequence[Node | None]) -> float | list[float]:
+        """Return each node's share in the rate, a healthy node's being 1 over the number of nodes."""
+        if cause.exposure == "job":
             return 1.0
-        lemons = self._world.params.lemons
-        factor = float(lemons.multiplier) if lemons is not None and cause.by_lemons and node.lemon else 1.0
-        return factor / self._world.n_nodes
+        healthy, lemons = 1.0 / self._world.n_nodes, self._world.params.lemons
+        if lemons is None or not cause.by_lemons:
+            return healthy
+        lemon = float(lemons.multiplier) * healthy
+        return [lemon if node is not None and node.lemon else healthy for node in nodes]
 
     def _exposed(self, cause: Cause) -> Sequence[Node | None]:
         return [None] if cause.exposure == "job" else self._at_risk()
 
     def _at_risk(self) -> list[Node]:
-        return [node for node in self._pool.job if self.idle_group is None or node.group != self.idle_group]
+        if self.idle_group is None:
+            return self._pool.job
+        return [node for node in self._pool.job if node.group != self.idle_group]
 
     def _modulation(self, cause: Cause) -> float:
         factor, incidents = 1.0, self._world.params.incidents

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 
 import numpy as np
@@ -54,8 +55,7 @@ def draw_count(law: Counts | None, rng: np.random.Generator) -> int:
     """
     if law is None:
         return 0
-    chances = np.diff([0.0, *(float(reached) for reached in law.cumulative)])
-    return int(law.values[rng.choice(len(chances), p=chances)])
+    return int(law.values[bisect.bisect(law.cumulative[:-1], rng.random())])
 
 
 def draw_detection(params: Params, cause: Cause, rng: np.random.Generator) -> float:

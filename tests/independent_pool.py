@@ -6,6 +6,7 @@ import bisect
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import simpy
 
 from mcettr.model.params import Params
@@ -100,6 +101,11 @@ class Pool:
     def nodes_out(self, instant_s: float) -> int:
         """Return the nodes that were in repair at an instant."""
         return self._changes[bisect.bisect([time_s for time_s, _ in self._changes], instant_s) - 1][1]
+
+    def nodes_out_mean(self, end_s: float) -> float:
+        """Return the mean over time of the nodes in repair, up to `end_s`."""
+        times_s, n_out = np.array(self._changes).T
+        return float(n_out @ np.diff(times_s, append=end_s) / end_s)
 
     @property
     def nodes_out_most(self) -> int:

@@ -147,11 +147,11 @@ class Training:
             slowed = float(self._world.params.checkpoint.slowdown) if "main" in self._writes else 0.0
             losses = self._speed.losses()
             pace = (1.0 - slowed) * (1.0 - sum(share for _, share in losses))
-            end = self._timeout((target_s - self.work_s) / pace if pace > 0 else math.inf)
+            end = self._wake_after((target_s - self.work_s) / pace if pace > 0 else math.inf)
             self._since_s, self._pace = self._world.env.now, pace
             self._hazards.compute(pace)
             try:
-                yield end | self._change
+                yield self._change
             finally:
                 passed_s = self._world.env.now - self._since_s
                 self.work_s, self._pace = self.work_now_s(), 0.0
@@ -166,9 +166,9 @@ class Training:
         """Let seconds pass without computing."""
         while seconds > 0:
             yield from self._pause()
-            began_s, end = self._world.env.now, self._timeout(seconds)
+            began_s, end = self._world.env.now, self._wake_after(seconds)
             try:
-                yield end | self._change
+                yield self._change
             finally:
                 self._world.book(self._world.checkpoint, "checkpoint", self._world.env.now - began_s)
             if end.processed:
@@ -178,17 +178,26 @@ class Training:
     def _wait_for_write(self) -> Steps:
         while "main" in self._writes:
             yield from self._pause()
-            began_s, _ = self._world.env.now, self._timeout(math.inf)
+            began_s, _ = self._world.env.now, self._wake_after(math.inf)
             try:
                 yield self._change
             finally:
                 self._world.book(self._world.checkpoint, "checkpoint", self._world.env.now - began_s)
 
-    def _timeout(self, seconds: float) -> simpy.Event:
-        """Return an event that many seconds from now, after which waiting can also end by a change."""
+    def _wake_after(self, seconds: float) -> simpy.Event:
+        """Return an event that many seconds from now, which ends waiting for a change."""
         if self._change.triggered:
             self._change = self._world.env.event()
-        return self._world.env.timeout(seconds) if seconds < math.inf else self._world.env.event()
+        change, end = self._change, self._world.env.event()
+
+        def wake(_: simpy.Event) -> None:
+            if not change.triggered:
+                change.succeed()
+
+        if seconds < math.inf:
+            end = self._world.env.timeout(seconds)
+            end.callbacks.append(wake)
+        return end
 
     def _pause(self) -> Steps:
         """Regroup after the loss of a replica group: writes stop too."""

@@ -13,6 +13,7 @@ from tests.statistical import (
     assert_same_distribution,
     assert_same_mean,
     assert_same_ratio,
+    assert_same_tail,
 )
 
 N = 20_000
@@ -80,6 +81,35 @@ def test_counts() -> None:
         assert_same_counts(counts // 100, [7, 2, 1], detectable=0.06, what="small")
     with pytest.raises(AssertionError, match="merge classes"):
         assert_same_counts(counts, [1.0, 1.0, 1e-9], detectable=0.06, what="empty class")
+
+
+def test_tails() -> None:
+    rng = np.random.default_rng(7)
+    groups = [(rng.normal(place, size=2_000), rng.normal(place, size=N)) for place in (0.0, 5.0)]
+    sample, other = zip(*groups, strict=True)
+    for upper in (True, False):
+        assert_same_tail(sample, other, 0.05, detectable=0.09, what="two groups", upper=upper)
+    with pytest.raises(AssertionError, match=r"draws in the tail of 0\.05"):
+        assert_same_tail([1.3 * a for a in sample[:1]], other[:1], 0.05, detectable=0.1, what="wider")
+    with pytest.raises(AssertionError, match="too small"):
+        assert_same_tail(sample, other, 0.05, detectable=0.06, what="small")
+    some, all_of_it = rng.poisson(2.0, 2_000), rng.poisson(2.0, N)
+    assert_same_tail([some], [all_of_it], 0.05, detectable=0.1, what="ties")
+    with pytest.raises(AssertionError, match="draws in the tail"):
+        assert_same_tail([some + rng.poisson(0.5, some.size)], [all_of_it], 0.05, detectable=0.1, what="more")
+
+
+def test_a_tail_gives_no_more_false_alarms_than_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    alpha, n_repeats, rng, n_failed = 0.2, 500, np.random.default_rng(8), 0
+    monkeypatch.setattr(statistical, "_spend", lambda alpha: None)
+    for _ in range(n_repeats):
+        a, b = rng.lognormal(size=200), rng.lognormal(size=1_000)
+        try:
+            assert_same_tail([a], [b], 0.1, detectable=0.3, what="repeat", alpha=alpha)
+        except AssertionError:
+            n_failed += 1
+    assert stats.binomtest(n_failed, n_repeats, alpha, alternative="greater").pvalue > 1e-6
+    assert n_failed > 0.5 * alpha * n_repeats
 
 
 def test_false_alarms_and_power_are_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
