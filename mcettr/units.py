@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +16,7 @@ from typing import Literal
 
 from mcettr.errors import ScenarioError
 
+_LONGEST_SHOWN = 120
 Scope = Literal["job", "node", "gpu", "domain"]
 Dimension = Literal["number", "percentage", "duration", "exposure", "rate", "size", "bandwidth"]
 
@@ -245,7 +247,33 @@ def _with_units(text: str, wanted: tuple[Dimension, ...]) -> str:
 
 
 def _shown(value: object) -> str:
-    return "nothing" if value is None else f"{value!r} ({type(value).__name__})"
+    kind = "mapping" if isinstance(value, Mapping) else type(value).__name__
+    return "nothing" if value is None else f"{shown(value)} ({kind})"
+
+
+def value_text(value: object) -> str:
+    """Return a value as the user would write it on one line.
+
+    >>> value_text({"uniform": ["45 min", "75 min"]})
+    '{uniform: [45 min, 75 min]}'
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {value_text(child)}" for key, child in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(value_text(item) for item in value) + "]"
+    return str(value)
+
+
+def shown(value: object) -> str:
+    """Return a value for an error: as the user would write it, words in quotes, long ones cut.
+
+    >>> shown("5 mins"), shown({"weibul": {"shape": 0.7}})
+    ("'5 mins'", '{weibul: {shape: 0.7}}')
+    """
+    text = value_text(value) if isinstance(value, (Mapping, list, tuple)) else repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 
 def _advice_of(error: UnitError, example: str) -> str:
@@ -292,7 +320,7 @@ def parse_work(value: object) -> Exposure:
     """
     quantity = _quantity(value, "duration", "exposure")
     if quantity.dimension == "exposure" and quantity.scope != "gpu":
-        raise UnitError(f"expected time or GPU time, found {value!r}; write it like '30 d' or '8.8e6 gpu-hours'")
+        raise UnitError(f"expected time or GPU time, found {shown(value)}; write it like '30 d' or '8.8e6 gpu-hours'")
     return Exposure(float(quantity.si), quantity.scope)
 
 

@@ -126,6 +126,8 @@ def test_spares_for_a_date() -> None:
     text = " ".join(solve_text(found, "1").split())
     assert f"{COUNT} = {found.value.estimate:g} (95 % interval" in text
     assert f"is met with {COUNT} from {found.value.estimate:g}" in text
+    assert f"At {found.value.estimate:g}, run again on other draws: ETTR" in text
+    assert "Tried, all on the same draws:" in text
 
 
 def test_no_number_of_spares_is_enough() -> None:

@@ -33,14 +33,13 @@ def warn(job: Scenario, quiet: bool) -> None:
 
 
 def hand_over_result(
-    result: xr.Dataset, outputs: Sequence[Path], json: bool, quiet: bool, render: Callable[[xr.Dataset, int], str]
+    result: xr.Dataset, outputs: Sequence[Path], json: bool, render: Callable[[xr.Dataset, int], str]
 ) -> None:
-    """Print the warnings of a simulation, write its files, and print it as JSON or as `render` shows it."""
+    """Write the files of a simulation, and print it as JSON or as `render` shows it."""
     from mcettr.report.files import write_result
-    from mcettr.report.objects import lines_of, result_json
+    from mcettr.report.objects import result_json
     from mcettr.report.text import terminal_width
 
-    s.notes(lines_of(result, "warnings"), quiet)
     for path in outputs:
         write_result(result, path)
     if json:

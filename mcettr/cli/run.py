@@ -39,5 +39,6 @@ def run(
             device=chosen.name,
             deadlines=deadline or (),
             progress=report,
+            notes=lambda line: s.notes([line], quiet),
         )
-    hand_over_result(result, outputs, json, quiet, run_text)
+    hand_over_result(result, outputs, json, run_text)

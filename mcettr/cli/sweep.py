@@ -58,8 +58,9 @@ def sweep(
             device=chosen.name,
             deadlines=deadline or spec.deadlines,
             progress=report,
+            notes=lambda line: s.notes([line], quiet),
         )
-    hand_over_result(result, outputs, json, quiet, sweep_text)
+    hand_over_result(result, outputs, json, sweep_text)
 
 
 def _spec(source: str, axis: list[str] | None, set_: list[str] | None) -> SweepSpec:

@@ -21,13 +21,17 @@ from mcettr.kernels.moments import Batch
 from mcettr.kernels.plain import LEG
 from mcettr.kernels.streams import MAX_TIMELINE, RATE_GROUP
 from mcettr.model import analytic
+from mcettr.model.budget import Outcome
+from mcettr.model.events import MOST_WITHOUT_HORIZON, events_by_kind, most_attempts
 from mcettr.model.params import Params
 
 Progress = Callable[[float], None]
 
 DEFAULT_PRECISION = 0.001
 _CHUNK_CELLS = 512
-_NEVER_CAP, _CAP_ROOM, _LAST_CAP = 100_000, 1.5, 1_000_000
+_CAP_ROOM = 1.5
+_HOPELESS, _HOPELESS_CAP = 10.0, 10_000
+"""How far beyond the most attempts all cells are without any hope of an end, and the cap that will do then."""
 _PILOT_FAILURES, _PILOT_MOST, _PILOT_GROUPS = 400, 4_096, 16
 _SAFETY, _MOST_GROWTH, _LEAST_GROWTH = 1.03, 16.0, 1.1
 
@@ -96,7 +100,8 @@ def estimate(
     cells = cells_of(params)
     engine = _engine(cells, params, effort, effort.timelines or 0)
     scale = _scale(cells, params, tuple(deadlines_s))
-    weight = np.broadcast_to(np.asarray(analytic.expected_events(params), dtype=np.float64), cells.shape).ravel()
+    weight = _flat(cells, analytic.expected_events(params))
+    hopeless = _flat(cells, events_by_kind(params).attempts) > most_attempts(params)
     order = np.argsort(weight, kind="stable")
     names = tuple(cause.name for cause in params.causes)
     result = Gathered(cells.n)
@@ -105,7 +110,7 @@ def estimate(
         report = _share(progress, start / cells.n, min(start + _CHUNK_CELLS, cells.n) / cells.n)
         part_scale = Scale(scale.work_s[chunk], scale.horizon_s[chunk], scale.deadlines_s, scale.grouped)
         tally = Tally.empty(len(chunk), len(names), len(deadlines_s))
-        _run_chunk(engine, chunk, weight[chunk], tally, part_scale, effort, report)
+        _run_chunk(engine, chunk, (weight[chunk], hopeless[chunk]), tally, part_scale, effort, report)
         result.put(chunk, estimates_of(tally, names, part_scale))
     assert result.whole is not None
     return result.whole
@@ -151,10 +156,11 @@ def _engine(cells: Cells, params: Params, effort: Effort, n_timelines: int = 0) 
 
 def _cap(params: Params) -> int:
     """Return the event cap: some 100,000 attempts, or enough to reach a horizon the user set, up to 1,000,000."""
-    if not params.horizon_given:
-        return _whole_legs(_NEVER_CAP)
-    expected = float(np.max(np.asarray(analytic.expected_events(params))))
-    return _whole_legs(min(max(_NEVER_CAP, 1_000 + _CAP_ROOM * expected), _LAST_CAP))
+    expected, most = np.asarray(events_by_kind(params).attempts), most_attempts(params)
+    if np.all(expected > _HOPELESS * most):
+        return _whole_legs(_HOPELESS_CAP)
+    likely = float(np.max(expected, where=expected <= most, initial=0.0))
+    return _whole_legs(min(max(MOST_WITHOUT_HORIZON, 1_000 + _CAP_ROOM * likely), most))
 
 
 def _whole_legs(n_attempts: float) -> int:
@@ -163,24 +169,31 @@ def _whole_legs(n_attempts: float) -> int:
 
 
 def _scale(cells: Cells, params: Params, deadlines_s: tuple[float, ...]) -> Scale:
-    def flat(leaf: object) -> Array:
-        return np.broadcast_to(np.asarray(leaf, dtype=np.float64), cells.shape).ravel()
+    return Scale(_flat(cells, params.work_s), _flat(cells, params.horizon_s), deadlines_s, cells.uncertain)
 
-    return Scale(flat(params.work_s), flat(params.horizon_s), deadlines_s, cells.uncertain)
+
+def _flat(cells: Cells, number: object) -> Array:
+    return np.broadcast_to(np.asarray(number, dtype=np.float64), cells.shape).ravel()
 
 
 def _run_chunk(
     engine: _Engine,
     chunk: NDArray[np.int64],
-    weight: Array,
+    foreseen: tuple[Array, NDArray[np.bool_]],
     tally: Tally,
     scale: Scale,
     effort: Effort,
     progress: Progress | None,
 ) -> None:
-    """Add timelines to the tally until every cell of the chunk has enough."""
+    """Add timelines to the tally until every cell of the chunk has enough, or all of its timelines were capped.
+
+    `foreseen` are the events of a timeline in each cell, and whether they are beyond the cap: such a cell begins with
+    one block. All cells stop with the call after which they have all been capped, for the rest could only be the same.
+    """
+    weight, hopeless = foreseen
     have = np.zeros(len(chunk), np.int64)
-    want = _first_round(weight, len(chunk), effort, scale.grouped)
+    goal = _first_round(weight, len(chunk), effort, scale.grouped)
+    want = np.where(hopeless, np.minimum(goal, engine.block), goal)
     done_work = 0.0
     while (want > have).any():
         cells = np.flatnonzero(want > have)
@@ -195,8 +208,16 @@ def _run_chunk(
             done_work += float((blocks.n_valid * (1.0 + weight[row])).sum())
             if progress is not None:
                 progress(min(done_work / all_work, 1.0))
+            if _all_capped(tally).all():
+                return
         have = want
-        want = _next_round(tally, have, effort)
+        want = np.where(_all_capped(tally), have, np.maximum(goal, _next_round(tally, have, effort)))
+
+
+def _all_capped(tally: Tally) -> NDArray[np.bool_]:
+    """Return which cells have timelines, all of them stopped at the cap."""
+    capped: NDArray[np.bool_] = tally.outcomes[:, Outcome.CAPPED] == tally.n_timelines
+    return capped & (tally.n_timelines > 0)
 
 
 def _first_round(weight: Array, n_cells: int, effort: Effort, grouped: bool) -> NDArray[np.int64]:

@@ -10,16 +10,15 @@ import numpy as np
 from mcettr.model import analytic, renewal
 from mcettr.model.core import several
 from mcettr.model.distributions import Number, mean
+from mcettr.model.favourable import favourable, tells_figures
 from mcettr.model.nearest import latency_s
 from mcettr.model.params import Cause, Params
 from mcettr.model.physics_cautions import physics_warnings
 from mcettr.model.problems import Cells, Problem, duration_text
+from mcettr.model.rate_cautions import rate_warnings
 
 _YEAR_S = 365.25 * 86400.0
 _ENDLESS_S = 1e5 * _YEAR_S
-_NODE_GPUS = 8.0
-_RAREST_S, _OFTENEST_S = 20.0 * _YEAR_S, 86400.0
-"""Mean time between failures of eight GPUs: published fleets lie between a month and two years."""
 _WORTH_SAYING = 1.01
 """A better interval is named where it raises the ETTR by more than this factor."""
 
@@ -27,16 +26,17 @@ _WORTH_SAYING = 1.01
 def warnings(params: Params, see: Cells) -> Iterator[Problem]:
     """Yield the warnings of a job without errors."""
     yield from _stretched(params, see)
-    yield from _rate(params, see)
+    yield from rate_warnings(params, see)
     yield from _never_noticed(params, see)
     yield from physics_warnings(params, see)
-    core = analytic.at_mean_rates(params)
+    core, least = analytic.at_mean_rates(params), favourable(params)
     # The nearest core job has no local tier, so its figures would be far too bad.
-    known = params.checkpoint.local is None and analytic.core_model_reason(core) is None
-    yield from _mostly_saving(params, core if known else None, see)
-    if known:
-        yield from _rarely_saving(core, see)
-        yield from _unfinished(core, see)
+    one_tier = params.checkpoint.local is None
+    figures = one_tier and analytic.core_model_reason(core) is None and tells_figures(params)
+    yield from _mostly_saving(params, core if figures else None, see)
+    if one_tier and analytic.core_model_reason(least) is None:
+        yield from _rarely_saving(least, core if figures else None, see)
+        yield from _unfinished(least, analytic.core_model_reason(params) is None, see)
 
 
 def _stretched(params: Params, see: Cells) -> Iterator[Problem]:
@@ -55,25 +55,6 @@ def _stretched(params: Params, see: Cells) -> Iterator[Problem]:
         np.subtract(save.write_time_s, save.stall_s),
         lag,
     )
-
-
-def _rate(params: Params, see: Cells) -> Iterator[Problem]:
-    path = f"failures.{params.causes[0].name}.rate" if len(params.causes) == 1 else "failures"
-    between_s = analytic.mttf_s(params) * np.asarray(params.n_gpus, dtype=np.float64) / _NODE_GPUS
-    for word, implausible in (
-        ("low", np.isfinite(between_s) & (between_s > _RAREST_S)),
-        ("high", between_s < _OFTENEST_S),
-    ):
-        yield from see.where(
-            "warning",
-            path,
-            implausible,
-            lambda x, word=word: (
-                f"implausibly {word}: one failure per {duration_text(x)} per node of 8 GPUs, where published fleets"
-                " see one per month to two years; check the unit"
-            ),
-            between_s,
-        )
 
 
 def _never_noticed(params: Params, see: Cells) -> Iterator[Problem]:
@@ -135,33 +116,39 @@ def _mostly_saving(params: Params, core: Params | None, see: Cells) -> Iterator[
     )
 
 
-def _rarely_saving(core: Params, see: Cells) -> Iterator[Problem]:
-    interval = np.minimum(core.checkpoint.interval_s, core.work_s)
-    mttf, best = analytic.mttf_s(core), analytic.best_interval_s(core)
-    now = analytic.ettr_long_run(core)
-    at_best = np.where(np.greater(best, 0.0), analytic.ettr_long_run(analytic.with_interval(core, best)), 0.0)
+def _rarely_saving(least: Params, core: Params | None, see: Cells) -> Iterator[Problem]:
+    """Warn of saves rarer than the failures that roll the job back; figures from `core`, where it is near enough."""
+    interval = np.minimum(least.checkpoint.interval_s, least.work_s)
+    mttf = analytic.mttf_s(least)
+    now: Number = np.float64(np.nan)
+    best: Number = now
+    at_best: Number = now
+    if core is not None:
+        best, now = analytic.best_interval_s(core), analytic.ettr_long_run(core)
+        at_best = np.where(np.greater(best, 0.0), analytic.ettr_long_run(analytic.with_interval(core, best)), 0.0)
 
     def say(saves: float, x: float, m: float, now: float, best: float, at_best: float) -> str:
         better = f"; {at_best:.3g} at {duration_text(best)}" if at_best > _WORTH_SAYING * now else ""
+        figures = "" if np.isnan(now) else f" (ETTR {now:.3g}{better})"
         if not saves:
             return (
                 "no checkpoints: every failure restarts the whole job, with one failure per"
-                f" {duration_text(m)} (ETTR {now:.3g}{better})"
+                f" {duration_text(m)}{figures}"
             )
         return (
             f"{duration_text(x)} of work between saves is longer than the mean time to failure, {duration_text(m)}:"
-            f" mostly redoing work (ETTR {now:.3g}{better})"
+            f" mostly redoing work{figures}"
         )
 
-    saves = np.less(core.checkpoint.interval_s, core.work_s) * 1.0
+    saves = np.less(least.checkpoint.interval_s, least.work_s) * 1.0
     yield from see.where(
         "warning", "checkpoint.interval", interval > mttf, say, saves, interval, mttf, now, best, at_best
     )
 
 
-def _unfinished(core: Params, see: Cells) -> Iterator[Problem]:
-    needed_s = np.divide(core.work_s, analytic.ettr(core))
-    given = core.horizon_given
+def _unfinished(least: Params, exact: bool, see: Cells) -> Iterator[Problem]:
+    needed_s = np.divide(least.work_s, analytic.ettr(least))
+    given = least.horizon_given
 
     def say(needed: float, horizon: float, factor: float) -> str:
         time = duration_text(needed) if needed < _ENDLESS_S else "practically endless time"
@@ -169,16 +156,17 @@ def _unfinished(core: Params, see: Cells) -> Iterator[Problem]:
         limit = (
             f"beyond the horizon of {end}" if given else f"and timelines are cut at {factor:,.0f} x the work ({end})"
         )
-        return f"the work needs {time} on average, {limit}: most timelines will not finish"
+        about = "" if exact or needed >= _ENDLESS_S else "at least "
+        return f"the work needs {about}{time} on average, {limit}: most timelines will not finish"
 
     yield from see.where(
         "warning",
         "job.horizon" if given else "job.work",
-        np.isfinite(core.work_s) & (needed_s > core.horizon_s),
+        np.isfinite(least.work_s) & (needed_s > least.horizon_s),
         say,
         needed_s,
-        core.horizon_s,
-        np.divide(core.horizon_s, core.work_s),
+        least.horizon_s,
+        np.divide(least.horizon_s, least.work_s),
     )
 
 

@@ -100,6 +100,21 @@ def mean(law: Distribution) -> Number:
     return _moment(law, 1)
 
 
+def least(law: Distribution) -> Number:
+    """Return the shortest duration that the law gives, in seconds.
+
+    >>> float(least(Distribution("uniform", (3.0, 12.0)))), float(least(Distribution("exponential", (60.0,))))
+    (3.0, 0.0)
+    """
+    if law.kind in ("fixed", "uniform"):
+        return np.asarray(law.values[0], dtype=np.float64)[()]
+    if law.kind == "mixture":
+        parts = zip(law.values, law.components, strict=True)
+        lowest = [np.where(np.greater(weight, 0.0), least(part), np.inf) for weight, part in parts]
+        return np.min(np.stack(np.broadcast_arrays(*lowest)), axis=0)[()]
+    return np.float64(0.0)
+
+
 def variance(law: Distribution) -> Number:
     """Return the variance in seconds squared (inf where the law has none, nan for never).
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,17 +10,52 @@ from mcettr.model.core import Core, as_array, completion_of_core_s, core_numbers
 from mcettr.model.distributions import Distribution, Number, mean
 from mcettr.model.mean_rates import mean_rate_per_s
 from mcettr.model.nearest import at_mean_rates, in_group, n_starts
-from mcettr.model.node_losses import chance_out_above
+from mcettr.model.node_losses import chance_out_above, mean_nodes_out
 from mcettr.model.params import Checkpoint, Params
 from mcettr.model.renewal import blocked_and_lag_s
 
+MOST_ATTEMPTS, MOST_WITHOUT_HORIZON = 1_000_000, 100_000
+"""Attempts after which a run stops a timeline."""
+MOST_TOGGLES = 100_000
+"""Beginnings and ends of incidents that a timeline may have: each takes a step."""
+_BRIEFEST_S = 1e-3
+"""A failed start takes at least this long, for the number of them to be finite."""
+
+
+@dataclass(frozen=True)
+class Events:
+    """How many events of each kind a timeline sees, estimated rather from above; finite even if it never finishes.
+
+    Parameters
+    ----------
+    failures, planned, failed_starts : float or ndarray
+        What ends an attempt, or takes a replica group out.
+    toggles, repairs : float or ndarray
+        Beginnings and ends of incidents, and nodes that come back: they cost steps, but end no attempt.
+    """
+
+    failures: Number
+    planned: Number
+    failed_starts: Number
+    toggles: Number
+    repairs: Number
+
+    @property
+    def attempts(self) -> Number:
+        """What counts towards the cap on attempts."""
+        return self.failures + self.planned + self.failed_starts
+
+
+def most_attempts(params: Params) -> int:
+    """Return the cap on the attempts of a timeline, at most: lower for a job whose end nobody chose."""
+    return MOST_ATTEMPTS if params.horizon_given else MOST_WITHOUT_HORIZON
+
 
 def expected_events(params: Params) -> Number:
-    """Return about how many failures a timeline sees until its work or its horizon ends; never refuses.
+    """Return about how many events a timeline sees until its work or its horizon ends; never refuses.
 
     Exact without a binding horizon in the core model: failures number rate x mean time at risk (Wald). With other
-    mechanisms it counts planned stops, failed starts and incidents too, and is an estimate. Finite even for jobs that
-    never finish.
+    mechanisms it counts planned stops, failed starts, incidents and repairs too, and is an estimate.
 
     >>> from mcettr.model.params import Cause, Checkpoint, Params
     >>> from mcettr.model.physics import Maintenance
@@ -28,13 +63,34 @@ def expected_events(params: Params) -> Number:
     >>> round(float(expected_events(job)), 6)
     10.0
     """
+    found = events_by_kind(params)
+    return (found.attempts + found.toggles + found.repairs)[()]
+
+
+def events_by_kind(params: Params) -> Events:
+    """Return how many events of each kind a timeline sees.
+
+    >>> from mcettr.model.params import Checkpoint, Params
+    >>> from mcettr.model.physics import Incidents
+    >>> job = Params(8.0, 1e6, 1e9, Checkpoint(1800.0, 0.0, 0.0), incidents=Incidents(1e-4, 1e4, 8.0))
+    >>> round(float(events_by_kind(job).toggles), 6)
+    100.0
+    """
     horizon = as_array(params.horizon_s)
     core = core_numbers(_bounded(params, horizon), strict=False)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        elapsed = np.minimum((completion_of_core_s(core) - core.queue) * _planned_factor(params, core), horizon)
+        elapsed = np.minimum((completion_of_core_s(core) - core.queue) * planned_factor(params, core), horizon)
         at_risk = elapsed / (1.0 + core.rate * core.downtime)
-        stops = core.rate * at_risk + _group_rate_per_s(params) * at_risk + _planned_per_s(params) * elapsed
-        return np.maximum(stops + _failed_starts(params, stops, elapsed) + _toggles_per_s(params) * elapsed, 0.0)[()]
+        failures = core.rate * at_risk + _group_rate_per_s(params) * at_risk
+        planned = _planned_per_s(params) * elapsed
+        counts = (
+            failures,
+            planned,
+            _failed_starts(params, failures + planned, elapsed),
+            toggles_per_s(params) * elapsed,
+            _repairs_per_s(params) * at_risk,
+        )
+        return Events(*(np.maximum(count, 0.0) for count in counts))
 
 
 def _bounded(params: Params, horizon_s: Number) -> Params:
@@ -66,7 +122,7 @@ def _of_both_tiers(params: Params, save: Checkpoint) -> Checkpoint:
     return Checkpoint(save.interval_s * factor, blocked_s, blocked_s)
 
 
-def _planned_factor(params: Params, core: Core) -> Number:
+def planned_factor(params: Params, core: Core) -> Number:
     """Return by how much planned stops lengthen the job: what they cost over what is left between them."""
     factor: Number = np.float64(1.0)
     start_s = core.startup + core.restore
@@ -97,18 +153,28 @@ def _group_rate_per_s(params: Params) -> Number:
 
 
 def _failed_starts(params: Params, stops: Number, elapsed_s: Number) -> Number:
-    if params.recovery.start_failure is None:
+    failing = params.recovery.start_failure
+    if failing is None:
         return np.float64(0.0)
-    start_s = sum((mean(law) for _, law in params.recovery.startup), start=np.float64(1.0))
-    return np.minimum((stops + 1.0) * (n_starts(params) - 1.0), elapsed_s / start_s)
+    waited_s = np.divide(mean(failing.escalation), failing.max_attempts)
+    each_s = sum((mean(law) for _, law in params.recovery.startup), start=waited_s)
+    return np.minimum((stops + 1.0) * (n_starts(params) - 1.0), elapsed_s / np.maximum(each_s, _BRIEFEST_S))
 
 
-def _toggles_per_s(params: Params) -> Number:
-    """Return the beginnings and ends of incidents."""
+def toggles_per_s(params: Params) -> Number:
+    """Return how many incidents begin or end a second."""
     if params.incidents is None:
         return np.float64(0.0)
     begun = as_array(params.incidents.rate_per_s)
     return 2.0 * begun / (1.0 + begun * params.incidents.mean_duration_s)
+
+
+def _repairs_per_s(params: Params) -> Number:
+    """Return how many nodes go to repair a second at risk, of which all that come back are events."""
+    if params.recovery.spares is None:
+        return np.float64(0.0)
+    lost = [mean_rate_per_s(params, cause) * mean_nodes_out(cause, params.n_nodes) for cause in params.causes]
+    return as_array(sum(lost, start=np.float64(0.0)))
 
 
 def _capped(law: Distribution, longest_s: Number) -> Distribution:

@@ -8,14 +8,29 @@ import numpy as np
 
 from mcettr.model import renewal
 from mcettr.model.core import as_array
-from mcettr.model.distributions import Number, exceedance, mean
-from mcettr.model.mean_rates import incident_share, incidents_mean, lemons_mean, strikes_a_culprit
-from mcettr.model.node_losses import chance_clipped
+from mcettr.model.distributions import Number, exceedance
+from mcettr.model.mean_rates import (
+    incident_share,
+    incidents_mean,
+    lemons_mean,
+    mean_rate_per_s,
+    strikes_a_culprit,
+)
+from mcettr.model.node_losses import chance_clipped, mean_nodes_out
 from mcettr.model.params import Cause, Params
 from mcettr.model.problems import Cells, Problem, duration_text
+from mcettr.model.standstill import standstill_warnings
 
 _WORTH_SAYING = 1e-6
 """A failure with a consequence rarer than this goes without one."""
+_NEVER_FOUND = 0.01
+"""The share of corruptions that outlast the job from which on it is worth a word."""
+_AND_ALSO = {"culprits missed": ", and repairs that failed,", "nodes badly repaired": ", and culprits missed,"}
+_AFTER_EXHAUSTION = {
+    "wait": "the job waits for repairs",
+    "queue": "nodes come through the queue",
+    "shrink": "the job shrinks",
+}
 
 
 def physics_warnings(params: Params, see: Cells) -> Iterator[Problem]:
@@ -32,6 +47,7 @@ def physics_warnings(params: Params, see: Cells) -> Iterator[Problem]:
     for cause in params.causes:
         if cause.kind == "silent":
             yield from _outlives_retention(params, cause, see)
+            yield from _never_found(params, cause, see)
         if cause.kind == "preemption":
             yield from _too_late(params, f"failures.{cause.name}.notice", cause.notice_s, see)
         yield from _more_than_present(params, cause, see)
@@ -41,7 +57,8 @@ def physics_warnings(params: Params, see: Cells) -> Iterator[Problem]:
     yield from _incidents(params, see)
     if params.maintenance is not None:
         yield from _too_late(params, "maintenance.notice", params.maintenance.notice_s, see)
-    yield from _never_trains(params, see)
+    yield from standstill_warnings(params, see)
+    yield from _hardly_repaired(params, see)
 
 
 def _outlives_retention(params: Params, cause: Cause, see: Cells) -> Iterator[Problem]:
@@ -51,7 +68,7 @@ def _outlives_retention(params: Params, cause: Cause, see: Cells) -> Iterator[Pr
     blocked, _ = renewal.blocked_and_lag_s(save.stall_s, save.write_time_s, save.slowdown)
     with np.errstate(invalid="ignore"):
         covered_s = as_array(np.multiply(kept.keep, np.add(save.interval_s, blocked)))
-    chance = exceedance(cause.detection, covered_s) * _missed_by_checks(params, cause, covered_s)
+    chance = np.maximum(_found_after(params, cause, covered_s) - _found_after(params, cause, _whole_s(params)), 0.0)
     # A verification finds corruption before the next save is written: that one is never bad.
     chance = np.where(np.greater(save.verify_s, 0.0) | np.isinf(covered_s), 0.0, chance)
 
@@ -67,6 +84,35 @@ def _outlives_retention(params: Params, cause: Cause, see: Cells) -> Iterator[Pr
     yield from see.where(
         "warning", path, struck > _WORTH_SAYING, say, chance, covered_s, kept.keep, kept.permanent_every
     )
+
+
+def _never_found(params: Params, cause: Cause, see: Cells) -> Iterator[Problem]:
+    """Warn of corruption that outlasts the job: the account takes it for kept work."""
+    whole_s = _whole_s(params)
+    chance = np.where(np.greater(params.checkpoint.verify_s, 0.0), 0.0, _found_after(params, cause, whole_s))
+    corrupt = -np.expm1(-np.multiply(mean_rate_per_s(params, cause), whole_s) * chance)
+    yield from see.where(
+        "warning",
+        f"failures.{cause.name}.detection",
+        (chance > _NEVER_FOUND) & (corrupt > _WORTH_SAYING),
+        lambda chance, whole, corrupt: (
+            f"{100.0 * chance:.3g} % of its corruptions are not found in {duration_text(whole)} of training, and cost"
+            f" nothing: {100.0 * corrupt:.3g} % of the timelines end with corrupt work counted as kept; give a"
+            " detection, checkpoint.verify or a periodic check that finds them"
+        ),
+        chance,
+        whole_s,
+        corrupt,
+    )
+
+
+def _whole_s(params: Params) -> Number:
+    return np.minimum(params.work_s, params.horizon_s)
+
+
+def _found_after(params: Params, cause: Cause, t_s: Number) -> Number:
+    """Return the chance that corruption is not found within `t_s` of training, verifications left out."""
+    return as_array(exceedance(cause.detection, t_s) * _missed_by_checks(params, cause, t_s))
 
 
 def _missed_by_checks(params: Params, cause: Cause, t_s: Number) -> Number:
@@ -120,18 +166,27 @@ def _repeats(params: Params, cause: Cause, see: Cells) -> Iterator[Problem]:
     if cause.repeat is None:
         return
     factor = strikes_a_culprit(params, cause)
-    yield from see.where(
-        "warning",
-        f"failures.{cause.name}.repeat.probability",
-        np.greater(factor, 1.0) & np.greater(cause.rate_per_s, 0.0),
-        lambda factor, chance: (
-            f"culprits missed with {100.0 * chance:.3g} %, and repairs that failed, strike again: {cause.name} fails"
-            f" {'hundreds of times' if factor > 500.0 else f'{factor:.3g} x'} as often as failures.{cause.name}.rate"
-            " says, which is that of new faults"
-        ),
-        factor,
-        cause.repeat.probability,
-    )
+    spares, chance = params.recovery.spares, cause.repeat.probability
+    badly = np.float64(0.0)
+    if spares is not None:
+        badly = np.multiply(spares.repair_failure, mean_nodes_out(cause, params.n_nodes))
+    for path, why, mostly in (
+        (f"failures.{cause.name}.repeat.probability", "culprits missed", np.greater_equal(chance, badly)),
+        ("recovery.spares.repair_failure", "nodes badly repaired", np.less(chance, badly)),
+    ):
+        yield from see.where(
+            "warning",
+            path,
+            mostly & np.greater(factor, 1.0) & np.greater(cause.rate_per_s, 0.0),
+            lambda factor, chance, other, why=why: (
+                f"{why} with {100.0 * chance:.3g} %{_AND_ALSO[why] * (other > 0.0)} strike again: {cause.name} fails"
+                f" {'hundreds of times' if factor > 500.0 else f'{factor:.3g} x'} as often as"
+                f" failures.{cause.name}.rate says, which is that of new faults"
+            ),
+            factor,
+            chance if why == "culprits missed" else (0.0 if spares is None else spares.repair_failure),
+            badly if why == "culprits missed" else chance,
+        )
 
 
 def _lemons(params: Params, cause: Cause, see: Cells) -> Iterator[Problem]:
@@ -177,20 +232,33 @@ def _listed(names: list[str]) -> str:
     return f"{names[0]} strikes" if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} strike"
 
 
-def _never_trains(params: Params, see: Cells) -> Iterator[Problem]:
-    recovery, longest = params.recovery, params.recovery.max_attempt_s
-    if longest is None:
+def _hardly_repaired(params: Params, see: Cells) -> Iterator[Problem]:
+    """Warn of a repair that outlasts the job, so that spares are only used up."""
+    spares = params.recovery.spares
+    if spares is None:
         return
-    start_s = sum((mean(law) for _, law in recovery.startup), start=mean(recovery.restore))
-    needed_s = as_array(start_s + params.checkpoint.write_time_s)
+    lost = [mean_rate_per_s(params, cause) * mean_nodes_out(cause, params.n_nodes) for cause in params.causes]
+    per_s, whole_s = as_array(sum(lost, start=np.float64(0.0))), as_array(_whole_s(params))
+    quick, slow_s = spares.quick_share, spares.slow_mean_s
+    out = per_s * (_still_out_s(spares.quick_mean_s, whole_s) * quick + _still_out_s(slow_s, whole_s) * (1.0 - quick))
     yield from see.where(
         "warning",
-        "recovery.max_attempt",
-        np.less_equal(longest, needed_s),
-        lambda longest, needed: (
-            f"{duration_text(longest)} is no longer than startup, restore and a save ({duration_text(needed)} in the"
-            " mean): an attempt ends before it trains, and the job makes no progress"
+        "recovery.spares.repair",
+        np.greater(slow_s, whole_s) & np.less(quick, 1.0) & (out > spares.count),
+        lambda slow, whole, lost, out, count: (
+            f"{duration_text(slow)} is longer than the whole job ({duration_text(whole)}): of {lost:.3g} nodes lost"
+            f" until then {out:.3g} are still in repair, with {count:g} spares; once they are used up"
+            f" {_AFTER_EXHAUSTION[spares.when_exhausted]}; check the unit"
         ),
-        longest,
-        needed_s,
+        slow_s,
+        whole_s,
+        per_s * whole_s,
+        out,
+        spares.count,
     )
+
+
+def _still_out_s(mean_s: Number, whole_s: Number) -> Number:
+    """Return how many nodes are in repair at the end, for one lost a second."""
+    known = np.where(np.isfinite(whole_s), whole_s, 0.0)
+    return as_array(mean_s * -np.expm1(-known / mean_s))

@@ -8,11 +8,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from mcettr.model import renewal
+from mcettr.model.blame import is_false_alarm
 from mcettr.model.core import several
 from mcettr.model.counts import mean_count
+from mcettr.model.events import MOST_TOGGLES, toggles_per_s
 from mcettr.model.fields import counts
+from mcettr.model.mean_rates import incidents_mean
 from mcettr.model.params import Cause, Params
 from mcettr.model.problems import Cells, Problem, duration_text
+from mcettr.model.standstill import endless_loops
 
 _CLOSE = 1e-12
 
@@ -37,6 +41,8 @@ def refusals(params: Params, see: Cells) -> Iterator[Problem]:
     yield from _spares(params, see)
     yield from _replica_groups(params, see)
     yield from _maintenance(params, see)
+    yield from _incidents(params, see)
+    yield from endless_loops(params, see)
 
 
 def _local(params: Params, see: Cells) -> Iterator[Problem]:
@@ -210,7 +216,7 @@ def _spares(params: Params, see: Cells) -> Iterator[Problem]:
         spares.min_nodes,
         params.n_nodes,
     )
-    missing = [c.name for c in params.causes if c.repeat is None and _loses_nodes(c) and not _is_false_alarm(c)]
+    missing = [c.name for c in params.causes if c.repeat is None and _loses_nodes(c) and not is_false_alarm(c)]
     yield from see.where(
         "error",
         "recovery.spares.repair_failure",
@@ -225,11 +231,6 @@ def _spares(params: Params, see: Cells) -> Iterator[Problem]:
 
 def _loses_nodes(cause: Cause) -> bool:
     return any(law is not None and bool(np.any(mean_count(law))) for law in (cause.nodes_lost, cause.over_evicted))
-
-
-def _is_false_alarm(cause: Cause) -> bool:
-    """Return whether the cause is a health check stopping a healthy job: an announced stop, no fault to repeat."""
-    return cause.kind == "preemption" and bool(np.all(np.isinf(cause.notice_s)))
 
 
 def _replica_groups(params: Params, see: Cells) -> Iterator[Problem]:
@@ -275,4 +276,24 @@ def _maintenance(params: Params, see: Cells) -> Iterator[Problem]:
         ),
         planned.duration_s,
         planned.every_s,
+    )
+
+
+def _incidents(params: Params, see: Cells) -> Iterator[Problem]:
+    """Refuse incidents that come and go too often to follow one by one; they then only act in the mean."""
+    incidents = params.incidents
+    if incidents is None:
+        return
+    changes = toggles_per_s(params) * np.minimum(params.work_s, params.horizon_s)
+    yield from see.where(
+        "error",
+        "incidents.rate",
+        changes > MOST_TOGGLES,
+        lambda changes, each, factor: (
+            f"expected at most {MOST_TOGGLES:,} beginnings and ends of incidents in a timeline, found {changes:.3g},"
+            f" one every {duration_text(each)}: check the unit, or leave them out and give rates {factor:.3g} x as high"
+        ),
+        changes,
+        np.divide(1.0, toggles_per_s(params)),
+        incidents_mean(incidents),
     )

@@ -90,7 +90,7 @@ def _achieved(point: Point, unit: str, width: int, level: float | None = None) -
     parts += ["equal to the target within its error"] if within else []
     if point.checkpoint_interval_s < float("inf"):
         parts.append(f"checkpoint interval {duration(point.checkpoint_interval_s)}")
-    return paragraph(f"At {value_text(point.value, unit)}: {', '.join(parts)}.", width)
+    return paragraph(f"At {value_text(point.value, unit)}, run again on other draws: {', '.join(parts)}.", width)
 
 
 def _tried(path: str, unit: str, table: Sequence[Point], width: int) -> str:
@@ -103,4 +103,4 @@ def _tried(path: str, unit: str, table: Sequence[Point], width: int) -> str:
         if with_date:
             row.append("-" if point.completion is None else share(point.completion[0]))
         rows.append(row)
-    return "\n\n" + text_table(headers, rows, width) if rows else ""
+    return "\n\nTried, all on the same draws:\n" + text_table(headers, rows, width) if rows else ""

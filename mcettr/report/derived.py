@@ -12,6 +12,7 @@ from mcettr.model.distributions import Number
 from mcettr.model.mean_rates import incident_share, mean_rate_per_s
 from mcettr.model.node_losses import mean_nodes_out
 from mcettr.model.params import Cause, Params
+from mcettr.model.standstill import standstill
 from mcettr.scenario import Scenario, compile_grid
 
 _DAY_S = 86_400.0
@@ -130,7 +131,8 @@ def derive(scenario: Scenario) -> Derived:
     params = grid.params
     reason = analytic.core_model_reason(params)
     core = params if reason is None else analytic.at_mean_rates(params)
-    refused = analytic.core_model_reason(core) or (_NO_LOCAL_TIER if params.checkpoint.local is not None else None)
+    refused = analytic.core_model_reason(core) or standstill(params)
+    refused = refused or (_NO_LOCAL_TIER if params.checkpoint.local is not None else None)
     beyond = mechanisms(params)
     start = Derived(
         params=params,

@@ -20,9 +20,9 @@ from mcettr.scenario.document import Path, one_line
 from mcettr.scenario.laws import is_law_mapping, parse_law
 from mcettr.scenario.leaves import MixedError, overlay
 from mcettr.scenario.merge import is_whole, unknown_path, value_at
-from mcettr.scenario.scenario import Scenario, apply_overrides, plain_override, value_text
+from mcettr.scenario.scenario import Scenario, apply_overrides, plain_override
 from mcettr.scenario.schema import ScenarioSpec
-from mcettr.units import Quantity, UnitError, read_quantity
+from mcettr.units import Quantity, UnitError, read_quantity, shown, value_text
 
 _ENDLESS = {"never": "duration", "unlimited": "number"}
 """Words for values without end, by the dimension of those with one."""
@@ -93,7 +93,9 @@ def _plain_values(path: str, given: object) -> list[Any]:
     if isinstance(given, np.ndarray):
         given = given.tolist()
     if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
-        raise ScenarioError(f"axis {path}: expected a list of values, found {given!r}; write it like ['10 s', '60 s']")
+        raise ScenarioError(
+            f"axis {path}: expected a list of values, found {shown(given)}; write it like ['10 s', '60 s']"
+        )
     if not given:
         raise ScenarioError(f"axis {path}: expected at least one value, found none; add one or remove the axis")
     values = [plain_override(value) for value in given]

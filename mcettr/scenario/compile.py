@@ -21,6 +21,9 @@ from mcettr.scenario.merge import value_at
 from mcettr.scenario.scenario import Scenario
 from mcettr.scenario.schema import ScenarioSpec
 
+_OTHER_FORMS = (("rate",), ("profile",), ("uncertainty", "cv"))
+"""What a cause has in another form: a frequency as mtbf or count, a profile as an age, an uncertainty as a count."""
+
 
 @dataclass(frozen=True, eq=False)
 class Grid:
@@ -97,7 +100,7 @@ def compile_grid(scenario: Scenario, axes: Mapping[str, Sequence[object]]) -> Gr
         if problem.level == "error":
             raise ScenarioError(one_line(_error(scenario.document, made, shape, problem)))
     warnings = tuple(_warning(scenario.document, made, shape, problem) for problem in problems)
-    warnings += _part_node(spec) + _unused(spec) + _never_repaired(spec)
+    warnings += _part_node(spec) + _unused(spec)
 
     def spread(value: Any) -> Any:
         return np.broadcast_to(np.asarray(value, dtype=np.float64), shape) if shape else float(value)
@@ -133,10 +136,11 @@ def _error(document: Document, axes: tuple[Axis, ...], shape: tuple[int, ...], p
 
 
 def _written_path(document: Document, path: str) -> str:
-    """Return the path of a problem, without the rate where the cause has its frequency in another form."""
+    """Return the path of a problem, no deeper than the cause has it: its frequency may be in another form."""
     parts = tuple(path.split("."))
-    unwritten = parts[0] == "failures" and parts[-1] == "rate" and value_at(document.tree, parts) is None
-    return ".".join(parts[:-1]) if unwritten else path
+    if parts[0] == "failures" and parts[2:] in _OTHER_FORMS and value_at(document.tree, parts) is None:
+        parts = parts[:2]
+    return ".".join(parts)
 
 
 def _warning(document: Document, axes: tuple[Axis, ...], shape: tuple[int, ...], problem: Any) -> str:
@@ -164,14 +168,6 @@ def _part_node(spec: ScenarioSpec) -> tuple[str, ...]:
     n_gpus, size = float(gpus.flat[part[0]]), float(per_node.flat[part[0]])
     nodes = f"{n_gpus / size:,.1f}" if n_gpus / size < 1e9 else f"{n_gpus / size:.3g}"
     return (f"job.gpus: {n_gpus:,.0f} GPUs fill {nodes} nodes of {size:g}: the last node counts as a whole one",)
-
-
-def _never_repaired(spec: ScenarioSpec) -> tuple[str, ...]:
-    """Return a warning if lost nodes never come back to a finite number of spares."""
-    spares = spec.recovery.spares
-    if spares is None or np.all(np.isinf(spares.count)) or not np.any(np.isinf(spares.repair.slow_mean_s)):
-        return ()
-    return ("recovery.spares.repair: none given, so lost nodes never come back; give the mean time of a repair",)
 
 
 def _unused(spec: ScenarioSpec) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from mcettr.errors import ScenarioError
 from mcettr.model.counts import ALL, Counts, exactly
 from mcettr.model.distributions import Number, mean
 from mcettr.model.params import Cause
@@ -17,7 +16,7 @@ from mcettr.scenario.schema_causes import CauseSpec
 
 _PIECES = 32
 _FIRST_PIECE = 1e-3
-_OLDEST = 1000.0
+OLDEST = 1000.0
 """Parts are at most this many mean lives old: the accuracy is not known beyond."""
 
 
@@ -76,7 +75,7 @@ def _cause(name: str, spec: ScenarioSpec, n_nodes: Number, horizon_s: Number, wo
         slowdown=0.0 if cause.slowdown is None else cause.slowdown,
         notice_s=0.0 if cause.notice is None else cause.notice,
         min_lease_s=cause.min_lease,
-        profile=_profile(name, cause, horizon_s, work_s),
+        profile=_profile(cause, horizon_s, work_s),
         repeat=None if cause.repeat is None else Repeat(cause.repeat.probability, cause.repeat.mean_time),
         in_incidents=_in_incidents(name, spec),
         by_lemons=spec.lemons is not None and name == spec.lemons.cause,
@@ -141,17 +140,14 @@ def _n_exposed(cause: CauseSpec | None, unit: str, spec: ScenarioSpec, n_nodes: 
     return {"job": 1.0, "node": n_nodes, "gpu": spec.job.gpus}[unit]
 
 
-def _profile(name: str, cause: CauseSpec, horizon_s: Number, work_s: Number) -> Profile | None:
+def _profile(cause: CauseSpec, horizon_s: Number, work_s: Number) -> Profile | None:
     if cause.profile is not None:
         starts_s, multipliers = zip(*cause.profile, strict=True)
         return Profile(starts_s, multipliers)
     if cause.lifetime is None or cause.fleet_age is None:
         return None
     life_s: Number = mean(cause.lifetime)
-    age = np.divide(cause.fleet_age, life_s)
-    if np.any(age > _OLDEST):
-        message = f"expected at most {_OLDEST:g} mean lives, found {np.max(age):.3g} of them; write 'stationary'"
-        raise ScenarioError(f"failures.{name}.fleet_age: {message}")
+    age = np.minimum(np.divide(cause.fleet_age, life_s), OLDEST)  # an older one is refused, by its own name
     # a job with nothing left to do is refused later, by its own name
     end_s, soon_s = (np.where(np.greater(x, 0.0), x, 1.0) for x in (horizon_s, np.minimum(work_s, horizon_s)))
     return _aging(cause.lifetime.values[1], life_s, age, end_s, soon_s)

@@ -10,7 +10,7 @@ from mcettr.model.distributions import Distribution, Number, is_fixed, mean, sam
 from mcettr.model.params import Checkpoint, Params
 from mcettr.model.physics import Incidents, Lemons, LocalTier, Maintenance, Retention
 from mcettr.model.problems import Cells, Problem, duration_text
-from mcettr.scenario.compile_causes import causes, gamma_shape
+from mcettr.scenario.compile_causes import OLDEST, causes, gamma_shape
 from mcettr.scenario.compile_recovery import recovery, transfer_s
 from mcettr.scenario.schema import LEMON, ScenarioSpec
 from mcettr.scenario.schema_fleet import LemonsSpec
@@ -69,6 +69,16 @@ def contradictions(spec: ScenarioSpec, params: Params, see: Cells) -> Iterator[P
         params.work_s,
         params.saved_before_s,
     )
+    for name, cause in spec.failures.items():
+        if cause.lifetime is not None and cause.fleet_age is not None:
+            lives = np.divide(cause.fleet_age, mean(cause.lifetime))
+            yield from see.where(
+                "error",
+                f"failures.{name}.fleet_age",
+                lives > OLDEST,
+                lambda lives: f"expected at most {OLDEST:g} mean lives, found {lives:.3g} of them; write 'stationary'",
+                lives,
+            )
 
 
 def _amount_s(amount: Exposure | None, job: JobSpec, none: float) -> Number:

@@ -13,7 +13,7 @@ from mcettr.model.counts import ALL, Counts
 from mcettr.model.distributions import Number
 from mcettr.scenario.laws import InnerError, nearest_of
 from mcettr.scenario.values import read_count
-from mcettr.units import UnitError, parse_fraction
+from mcettr.units import UnitError, parse_fraction, shown
 
 COUNT_LAWS = ("values", "binomial")
 MOST_TRIALS = 256
@@ -66,7 +66,7 @@ def read_counts(value: object) -> Listed | Binomial:
         raise InnerError(f"expected a whole number, all, values or binomial, found {name!r}{advice}", (str(name),))
     example = "{values: {0: 0.5, 1: 0.5}}" if name == "values" else "{binomial: {n: 16, p: 0.8}}"
     if not isinstance(body, Mapping) or not body:
-        raise InnerError(f"expected a mapping, found {body!r}; write it like {example}", (name,))
+        raise InnerError(f"expected a mapping, found {shown(body)}; write it like {example}", (name,))
     return _listed(body) if name == "values" else _binomial(body)
 
 
@@ -76,7 +76,7 @@ def _count(value: object, where: tuple[str, ...]) -> float:
     try:
         return min(read_count(value), ALL)
     except UnitError:
-        message = f"expected a whole number of nodes or 'all', found {value!r}; write it like 4"
+        message = f"expected a whole number of nodes or 'all', found {shown(value)}; write it like 4"
         raise InnerError(message, where) from None
 
 

@@ -10,7 +10,7 @@ from statistics import NormalDist
 from typing import TypeVar
 
 from mcettr.model.distributions import Distribution, fixed
-from mcettr.units import LARGEST_NUMBER, UnitError, parse_duration_s, parse_fraction
+from mcettr.units import LARGEST_NUMBER, UnitError, parse_duration_s, parse_fraction, shown
 
 LAW_KINDS = ("lognormal", "exponential", "gamma", "weibull", "uniform", "quantiles", "mixture")
 ALTERNATIVES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -97,7 +97,7 @@ def _duration(value: object, where: tuple[str, ...], *, allow_never: bool = Fals
         raise InnerError("expected a duration such as '5 min', found 'never'; only a detection may take forever", where)
     if positive and duration_s == 0:
         raise InnerError(
-            f"expected a duration above 0, found {value!r}; write a small one, or 0 s as the whole law", where
+            f"expected a duration above 0, found {shown(value)}; write a small one, or 0 s as the whole law", where
         )
     return duration_s
 
@@ -105,7 +105,7 @@ def _duration(value: object, where: tuple[str, ...], *, allow_never: bool = Fals
 def _number(value: object, where: tuple[str, ...]) -> float:
     """Return a positive finite number without a unit."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LARGEST_NUMBER:
-        raise InnerError(f"expected a number above 0 without a unit, found {value!r}; write it like 1.5", where)
+        raise InnerError(f"expected a number above 0 without a unit, found {shown(value)}; write it like 1.5", where)
     return float(value)
 
 
@@ -114,7 +114,9 @@ def _named(kind: str, body: object) -> Distribution:
     known = tuple(name for group in names for name in group)
     wanted = " and ".join(" or ".join(group) for group in names)
     if not isinstance(body, Mapping):
-        raise InnerError(f"expected a mapping with {wanted}, found {body!r}; write {{{kind}: {{{known[0]}: 5 min}}}}")
+        raise InnerError(
+            f"expected a mapping with {wanted}, found {shown(body)}; write {{{kind}: {{{known[0]}: 5 min}}}}"
+        )
     for key in body:
         if key not in known:
             raise InnerError(f"expected {wanted}, found {key!r}{nearest_of(str(key), known)}", (str(key),))
@@ -125,7 +127,11 @@ def _named(kind: str, body: object) -> Distribution:
             raise InnerError(f"expected {' or '.join(group)} (one of them), found {found}; give {wanted}")
     times = {n: _duration(body[n], (n,), positive=True) for n in ("mean", "median", "scale") if n in body}
     shapes = {n: _number(body[n], (n,)) for n in ("cv", "sigma", "shape") if n in body}
-    return _from_numbers(kind, times, shapes)
+    try:
+        return _from_numbers(kind, times, shapes)
+    except OverflowError:
+        message = f"expected numbers whose moments a computer can hold, found {shown(body)}; write less extreme ones"
+        raise InnerError(message) from None
 
 
 def _from_numbers(kind: str, times: Mapping[str, float], shapes: Mapping[str, float]) -> Distribution:
@@ -145,7 +151,7 @@ def _from_numbers(kind: str, times: Mapping[str, float], shapes: Mapping[str, fl
 def _uniform(body: object) -> Distribution:
     if not isinstance(body, Sequence) or isinstance(body, str) or len(body) != 2:
         raise InnerError(
-            f"expected two durations such as [45 min, 75 min], found {body!r}; give the lowest and highest"
+            f"expected two durations such as [45 min, 75 min], found {shown(body)}; give the lowest and highest"
         )
     low_s, high_s = (_duration(body[i], (str(i),)) for i in range(2))
     if not low_s < high_s:
@@ -158,7 +164,7 @@ def _uniform(body: object) -> Distribution:
 def _quantiles(body: object) -> Distribution:
     if not isinstance(body, Mapping) or len(body) < 2:
         raise InnerError(
-            f"expected at least two quantiles such as {{0.5: 3 min, 0.9: 40 min}}, found {body!r}; add some"
+            f"expected at least two quantiles such as {{0.5: 3 min, 0.9: 40 min}}, found {shown(body)}; add some"
         )
     knots = sorted((_probability(key), _duration(value, (str(key),), positive=True)) for key, value in body.items())
     for (p_low, low_s), (p_high, high_s) in pairwise(knots):
@@ -183,11 +189,13 @@ def _probability(key: object) -> float:
 
 def _mixture(body: object, *, allow_never: bool) -> Distribution:
     if not isinstance(body, Sequence) or isinstance(body, str) or not body:
-        raise InnerError(f"expected pairs such as [[0.9, 30 s], [0.1, 1 h]], found {body!r}; list [weight, law] pairs")
+        raise InnerError(
+            f"expected pairs such as [[0.9, 30 s], [0.1, 1 h]], found {shown(body)}; list [weight, law] pairs"
+        )
     weights, parts = [], []
     for index, pair in enumerate(body):
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-            raise InnerError(f"expected [weight, law], found {pair!r}; write it like [0.9, 30 s]", (str(index),))
+            raise InnerError(f"expected [weight, law], found {shown(pair)}; write it like [0.9, 30 s]", (str(index),))
         weights.append(inside((str(index), "0"), parse_fraction, pair[0]))
         parts.append(inside((str(index), "1"), lambda law: parse_law(law, allow_never=allow_never), pair[1]))
     total = math.fsum(weights)

@@ -12,6 +12,7 @@ from mcettr.scenario.document import Document, Position, one_line, plain_tree, r
 from mcettr.scenario.merge import merged
 from mcettr.scenario.presets import FieldSource, preset_names, read_preset
 from mcettr.scenario.scenario import Scenario, apply_overrides, remaining, report
+from mcettr.units import shown
 
 _FILE_ENDINGS = (".yaml", ".yml", ".toml")
 _Resolved = tuple[Document, dict[str, FieldSource]]
@@ -41,7 +42,7 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Mapping[
         document, sources = _inherit(Document(plain_tree(source)), {}, FilePath(), ())
     else:
         if not isinstance(source, (str, os.PathLike)):
-            found = f"{source!r} ({type(source).__name__})"
+            found = f"{shown(source)} ({type(source).__name__})"
             raise ScenarioError(one_line(f"expected a preset name, a file or a mapping, found {found}; give one"))
         name = source if isinstance(source, str) else os.path.join(os.curdir, os.fspath(source))
         document, sources = _resolve(name, FilePath(), ())
@@ -81,7 +82,7 @@ def _inherit(
     parent = tree.pop("extends")
     where = ": ".join(str(part) for part in (document.position(("extends",)), "extends") if part)
     if not isinstance(parent, str):
-        raise ScenarioError(f"{where}: expected a preset or a file, found {parent!r}; write one name")
+        raise ScenarioError(f"{where}: expected a preset or a file, found {shown(parent)}; write one name")
     key = os.path.realpath(folder / parent) if is_file_name(parent) else parent
     if key in chain:
         names = " -> ".join(os.path.basename(name) for name in (*chain[chain.index(key) :], key))

@@ -8,7 +8,7 @@ from typing import Literal
 
 from mcettr.model.distributions import Distribution
 from mcettr.scenario.laws import InnerError, is_law_mapping, nearest_of, parse_law
-from mcettr.units import UnitError
+from mcettr.units import UnitError, shown
 
 PREFLIGHT = "preflight"
 """The phase that preflight checks take."""
@@ -72,7 +72,7 @@ def _with_keys(body: Mapping[str, object]) -> Phase:
         raise InnerError(f"expected {' or '.join(_TIMES)} (one of them), found {found}; keep one")
     when = body.get("when", "always")
     if when not in _WHEN:
-        raise InnerError(f"expected always or replaced, found {when!r}; write one of them", ("when",))
+        raise InnerError(f"expected always or replaced, found {shown(when)}; write one of them", ("when",))
     try:
         law = parse_law(body[given[0]])
     except UnitError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from mcettr.model.physics import WhenExhausted
 from mcettr.scenario import values
 from mcettr.scenario.laws import InnerError, inside, is_law_mapping, nearest_of, parse_law
-from mcettr.units import UnitError, parse_fraction
+from mcettr.units import UnitError, parse_fraction, shown
 
 _WHEN_EXHAUSTED: tuple[WhenExhausted, ...] = ("wait", "queue", "shrink")
 
@@ -24,27 +24,25 @@ def read_spare_count(value: object) -> float:
     try:
         return values.read_count(value)
     except UnitError:
-        raise UnitError(f"expected a whole number of nodes or 'unlimited', found {value!r}; write it like 12") from None
+        raise UnitError(
+            f"expected a whole number of nodes or 'unlimited', found {shown(value)}; write it like 12"
+        ) from None
 
 
 def read_when_exhausted(value: object) -> str:
     """Return what to do when no spare is left."""
     if value not in _WHEN_EXHAUSTED:
-        raise UnitError(f"expected one of {', '.join(_WHEN_EXHAUSTED)}, found {value!r}; write one of them")
+        raise UnitError(f"expected one of {', '.join(_WHEN_EXHAUSTED)}, found {shown(value)}; write one of them")
     return str(value)
 
 
 @dataclass(frozen=True)
 class Repair:
-    """How long lost nodes are away: exponential, quick with some chance, else slow; inf is never."""
+    """How long lost nodes are away: exponential, quick with some chance, else slow."""
 
     quick_share: float
     quick_mean_s: float
     slow_mean_s: float
-
-
-NO_REPAIR = Repair(0.0, math.inf, math.inf)
-"""Lost nodes never come back."""
 
 
 def read_repair(value: object) -> Repair:
@@ -59,7 +57,7 @@ def read_repair(value: object) -> Repair:
     mean_s = law.values[0]
     if law.kind not in ("fixed", "exponential") or mean_s == 0:
         example = "'2 d' (the mean of an exponential time), or {quick: {share: 0.7, mean: 1 h}, slow: {mean: 2 d}}"
-        raise UnitError(f"expected a mean above 0 or two branches, found {value!r}; write {example}")
+        raise UnitError(f"expected a mean above 0 or two branches, found {shown(value)}; write {example}")
     return Repair(0.0, mean_s, mean_s)
 
 
@@ -71,7 +69,7 @@ def _two_branches(value: dict[str, object]) -> Repair:
             raise InnerError(f"expected quick and slow, found {branch!r}{nearest_of(branch, tuple(names))}", (branch,))
         if not isinstance(body, dict) or set(body) != set(names[branch]):
             wanted = "{share: 0.7, mean: 1 h}" if branch == "quick" else "{mean: 2 d}"
-            raise InnerError(f"expected {' and '.join(names[branch])}, found {body!r}; write {wanted}", (branch,))
+            raise InnerError(f"expected {' and '.join(names[branch])}, found {shown(body)}; write {wanted}", (branch,))
         for name, number in body.items():
             read = parse_fraction if name == "share" else values.read_positive_duration_s
             numbers[branch, name] = inside((branch, name), read, number)

@@ -15,6 +15,7 @@ from mcettr.scenario.presets import FieldSource
 from mcettr.scenario.schema import ScenarioSpec
 from mcettr.scenario.validate import Fault, validate
 from mcettr.scenario.values import SCHEMA_VERSION
+from mcettr.units import value_text
 
 _OVERRIDE = Position("override")
 
@@ -143,18 +144,3 @@ def report(document: Document, faults: Sequence[Fault]) -> str:
     parts = (document.position(first.path), ".".join(first.path), first.message)
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     return one_line(": ".join(str(part) for part in parts if part)) + more
-
-
-def value_text(value: object) -> str:
-    """Return a value as the user would write it on one line.
-
-    >>> value_text({"uniform": ["45 min", "75 min"]})
-    '{uniform: [45 min, 75 min]}'
-    """
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {value_text(child)}" for key, child in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(value_text(item) for item in value) + "]"
-    return str(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, PlainValidator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator
 
 from mcettr.model.distributions import Distribution
 from mcettr.scenario import counts, values
@@ -31,4 +31,4 @@ class Section(BaseModel):
 class Uncertainty(Section):
     """How well a rate is known."""
 
-    cv: NumberFromZero
+    cv: NumberFromZero = Field(examples=["0.3"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import PlainValidator, model_validator
+from pydantic import Field, PlainValidator, model_validator
 
 from mcettr.model.distributions import Distribution, fixed
 from mcettr.model.params import CauseKind
@@ -28,8 +28,8 @@ _OF_KIND = {"slowdown": "slow", "notice": "preemption", "min_lease": "preemption
 class RepeatSpec(Section):
     """A missed culprit strikes again."""
 
-    probability: Share
-    mean_time: PositiveDuration
+    probability: Share = Field(examples=["0.25"])
+    mean_time: PositiveDuration = Field(examples=["1 h"])
 
 
 class CauseSpec(Section):

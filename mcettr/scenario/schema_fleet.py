@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import PlainValidator
+from pydantic import Field, PlainValidator
 
 from mcettr.model.distributions import fixed
 from mcettr.scenario import values
@@ -24,18 +24,18 @@ from mcettr.units import Rate
 class IncidentsSpec(Section):
     """Bad times of the whole fleet; all causes with a rate where none is named."""
 
-    rate: Annotated[Rate, PlainValidator(values.read_job_rate)]
-    mean_duration: PositiveDuration
-    multiplier: NumberFromZero
+    rate: Annotated[Rate, PlainValidator(values.read_job_rate)] = Field(examples=["1 / 10 days"])
+    mean_duration: PositiveDuration = Field(examples=["1 d"])
+    multiplier: NumberFromZero = Field(examples=["8"])
     causes: Annotated[tuple[str, ...] | None, PlainValidator(values.read_names)] = None
 
 
 class LemonsSpec(Section):
     """Bad nodes, for one cause."""
 
-    cause: Name
-    fraction: Share
-    multiplier: NumberFromZero
+    cause: Name = Field(examples=["node"])
+    fraction: Share = Field(examples=["0.01"])
+    multiplier: NumberFromZero = Field(examples=["30"])
     eviction_probability: Share = 1.0
     screening_sensitivity: Share = 0.0
 
@@ -43,8 +43,8 @@ class LemonsSpec(Section):
 class MaintenanceSpec(Section):
     """Planned windows."""
 
-    every: PositiveDuration
-    duration: PositiveDuration
+    every: PositiveDuration = Field(examples=["30 d"])
+    duration: PositiveDuration = Field(examples=["4 h"])
     notice: Duration = 0.0
 
 
@@ -58,7 +58,7 @@ class PreflightSpec(Section):
 class PeriodicSpec(Section):
     """Checks during training."""
 
-    every: PositiveDuration
+    every: PositiveDuration = Field(examples=["5 min"])
     catch_probability: Chances = ()
     false_positive_rate: Annotated[Rate | None, PlainValidator(values.read_alarm_rate)] = None
 

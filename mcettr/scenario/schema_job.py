@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import PlainValidator, model_validator
+from pydantic import Field, PlainValidator, model_validator
 
 from mcettr.model.distributions import Distribution, fixed
 from mcettr.scenario import values
@@ -36,8 +36,8 @@ class JobSpec(Section):
 class LocalSpec(Section):
     """Saves to the nodes' own memory or disks."""
 
-    interval: PositiveDuration
-    write_time: Duration
+    interval: PositiveDuration = Field(examples=["5 min"])
+    write_time: Duration = Field(examples=["10 s"])
     stall: Annotated[Stall, PlainValidator(values.read_stall)] = Stall("full", 1.0)
     restore: Law = fixed(0.0)
     survives_node_losses: Annotated[float, PlainValidator(values.read_count)] = 0.0
@@ -46,7 +46,7 @@ class LocalSpec(Section):
 class CheckpointSpec(Section):
     """The saves: how often, how long, and how much of it blocks training."""
 
-    interval: Annotated[Interval, PlainValidator(values.read_interval)]
+    interval: Annotated[Interval, PlainValidator(values.read_interval)] = Field(examples=["auto"])
     write_time: Annotated[Distribution | None, PlainValidator(parse_law)] = None
     stall: Annotated[Stall, PlainValidator(values.read_stall)] = Stall("full", 1.0)
     slowdown: Share = 0.0

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from pydantic import PlainValidator, model_validator
+from pydantic import Field, PlainValidator, model_validator
 
 from mcettr.model.distributions import Distribution, fixed
 from mcettr.model.physics import WhenExhausted
 from mcettr.scenario import values
 from mcettr.scenario.laws import parse_law
 from mcettr.scenario.phases import Phase, read_startup
-from mcettr.scenario.repair import NO_REPAIR, Repair, read_repair, read_spare_count, read_when_exhausted
+from mcettr.scenario.repair import Repair, read_repair, read_spare_count, read_when_exhausted
 from mcettr.scenario.schema_base import Count, Duration, Law, NumberFromZero, PositiveDuration, Section, Share
 from mcettr.units import UnitError
 
@@ -20,7 +20,7 @@ from mcettr.units import UnitError
 class StartFailureSpec(Section):
     """Starts that fail, and when a human is called."""
 
-    probability: Share
+    probability: Share = Field(examples=["0.1"])
     max_attempts: Count = math.inf
     escalation: Law = fixed(0.0)
 
@@ -28,9 +28,9 @@ class StartFailureSpec(Section):
 class SparesSpec(Section):
     """Nodes in waiting, and where lost ones go."""
 
-    count: Annotated[float, PlainValidator(read_spare_count)]
+    count: Annotated[float, PlainValidator(read_spare_count)] = Field(examples=["4"])
     swap: Duration = 0.0
-    repair: Annotated[Repair, PlainValidator(read_repair)] = NO_REPAIR
+    repair: Annotated[Repair, PlainValidator(read_repair)] = Field(examples=["1 d"])
     repair_failure: Share = 0.0
     when_exhausted: Annotated[WhenExhausted, PlainValidator(read_when_exhausted)] = "wait"
     min_nodes: Annotated[float, PlainValidator(values.read_count)] = 0.0
@@ -39,7 +39,7 @@ class SparesSpec(Section):
 class ReplicaGroupsSpec(Section):
     """Copies of the model that can be lost one at a time."""
 
-    count: Count
+    count: Count = Field(examples=["8"])
     rejoin: Law = fixed(0.0)
     reconfigure: Duration = 0.0
 

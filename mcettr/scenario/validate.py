@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from mcettr.scenario.document import Path
 from mcettr.scenario.schema import ScenarioSpec
 from mcettr.scenario.schema_base import Section
+from mcettr.units import shown
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,9 @@ def _fault(details: Any) -> Fault:
         known = known_keys(path[:-1]) + (("extends",) if len(path) == 1 else ())
         return Fault(path, f"expected a known key, found {path[-1]!r}; {nearest(path[-1], known)}")
     if kind == "missing":
-        return Fault(path, f"expected a value, found nothing; add {path[-1]!r}")
-    return Fault(path, f"expected a mapping of keys, found {found!r}; write one key a line below it")
+        example = required(path[:-1]).get(path[-1])
+        return Fault(path, f"expected a value, found nothing; add '{path[-1]}{f': {example}' if example else ''}'")
+    return Fault(path, f"expected a mapping of keys, found {shown(found)}; write one key a line below it")
 
 
 def nearest(found: str, known: tuple[str, ...]) -> str:
@@ -75,10 +77,26 @@ def known_keys(path: Path) -> tuple[str, ...]:
     >>> known_keys(("recovery", "start_failure")), known_keys(("failures", "node", "repeat"))
     (('probability', 'max_attempts', 'escalation'), ('probability', 'mean_time'))
     """
+    kind = _kind_at(path)
+    return tuple(kind.model_fields) if _is_section(kind) else ()
+
+
+def required(path: Path) -> dict[str, str]:
+    """Return the keys that the section at `path` must hold, each with an example of its value, if there is one.
+
+    >>> required(("recovery", "spares")), required(("recovery",))
+    ({'count': '4', 'repair': '1 d'}, {})
+    """
+    kind = _kind_at(path)
+    fields = kind.model_fields.items() if _is_section(kind) else ()
+    return {name: (field.examples or [""])[0] for name, field in fields if field.is_required()}
+
+
+def _kind_at(path: Path) -> Any:
     kind: Any = ScenarioSpec
     for key in path:
         kind = _inner(kind, key)
-    return tuple(kind.model_fields) if _is_section(kind) else ()
+    return kind
 
 
 def _inner(kind: Any, key: str) -> Any:

@@ -21,6 +21,7 @@ from mcettr.units import (
     parse_fraction,
     parse_rate,
     parse_work,
+    shown,
 )
 
 SCHEMA_VERSION = 1
@@ -47,7 +48,7 @@ def read_positive_duration_s(value: object) -> float:
     """Return a finite duration above 0, in seconds."""
     duration_s = read_duration_s(value)
     if duration_s == 0:
-        raise UnitError(f"expected a duration above 0, found {value!r}; write it like '5 min'")
+        raise UnitError(f"expected a duration above 0, found {shown(value)}; write it like '5 min'")
     return duration_s
 
 
@@ -55,16 +56,18 @@ def read_duration_s(value: object) -> float:
     """Return a finite duration in seconds."""
     duration_s = parse_duration_s(value)
     if math.isinf(duration_s):
-        raise UnitError(f"expected a duration such as '5 min', found {value!r}; leave the field out if it never comes")
+        raise UnitError(
+            f"expected a duration such as '5 min', found {shown(value)}; leave the field out if it never comes"
+        )
     return duration_s
 
 
 def _number(value: object, *, whole: bool, lowest: float, noun: str) -> float:
     expected = f"expected {noun}"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise UnitError(f"{expected}, found {value!r}; write a number without a unit")
+        raise UnitError(f"{expected}, found {shown(value)}; write a number without a unit")
     if not (lowest <= value <= LARGEST_NUMBER and (not whole or value == int(value))):
-        raise UnitError(f"{expected}, found {value!r}; write such a number")
+        raise UnitError(f"{expected}, found {shown(value)}; write such a number")
     return float(value)
 
 
@@ -92,7 +95,7 @@ def read_interval(value: object) -> Interval:
     except UnitError as error:
         raise UnitError(str(error).replace("a duration such as '5 min'", "'auto', 'never' or a duration", 1)) from None
     if duration_s <= 0:
-        raise UnitError(f"expected an interval above 0, found {value!r}; write 'auto', 'never' or a duration")
+        raise UnitError(f"expected an interval above 0, found {shown(value)}; write 'auto', 'never' or a duration")
     return Interval("fixed", duration_s)
 
 
@@ -113,7 +116,7 @@ def read_work(value: object) -> Exposure:
     """Return an amount of training above 0, as time or GPU time."""
     work = parse_work(value)
     if work.duration_s == 0:
-        raise UnitError(f"expected some work, found {value!r}; write it like '30 d' or '8.8e6 gpu-hours'")
+        raise UnitError(f"expected some work, found {shown(value)}; write it like '30 d' or '8.8e6 gpu-hours'")
     return work
 
 
@@ -121,7 +124,7 @@ def read_exposure(value: object) -> Exposure:
     """Return an exposure above 0."""
     exposure = parse_exposure(value)
     if exposure.duration_s == 0:
-        raise UnitError(f"expected an exposure above 0, found {value!r}; write it like '110592 node-days'")
+        raise UnitError(f"expected an exposure above 0, found {shown(value)}; write it like '110592 node-days'")
     return exposure
 
 
@@ -129,35 +132,35 @@ def read_bandwidth_bytes_per_s(value: object) -> float:
     """Return a bandwidth above 0, in bytes a second."""
     bandwidth = parse_bandwidth_bytes_per_s(value)
     if bandwidth == 0:
-        raise UnitError(f"expected a bandwidth above 0, found {value!r}; write it like '100 GB/s'")
+        raise UnitError(f"expected a bandwidth above 0, found {shown(value)}; write it like '100 GB/s'")
     return bandwidth
 
 
 def read_cause_kind(value: object) -> str:
     """Return the kind of a cause of failure."""
     if value not in CAUSE_KINDS:
-        raise UnitError(f"expected one of {', '.join(CAUSE_KINDS)}, found {value!r}; write one of them")
+        raise UnitError(f"expected one of {', '.join(CAUSE_KINDS)}, found {shown(value)}; write one of them")
     return str(value)
 
 
 def read_flag(value: object) -> bool:
     """Return true or false."""
     if not isinstance(value, bool):
-        raise UnitError(f"expected true or false, found {value!r}; write true or false")
+        raise UnitError(f"expected true or false, found {shown(value)}; write true or false")
     return value
 
 
 def read_text(value: object) -> str:
     """Return a text."""
     if not isinstance(value, str):
-        raise UnitError(f"expected text, found {value!r}; put it in quotes")
+        raise UnitError(f"expected text, found {shown(value)}; put it in quotes")
     return value
 
 
 def read_version(value: object) -> int:
     """Return the version of the schema, of which there is one."""
     if value != SCHEMA_VERSION or isinstance(value, bool):
-        raise UnitError(f"expected {SCHEMA_VERSION}, found {value!r}; this version reads schema_version 1 only")
+        raise UnitError(f"expected {SCHEMA_VERSION}, found {shown(value)}; this version reads schema_version 1 only")
     return SCHEMA_VERSION
 
 
@@ -170,7 +173,7 @@ def read_every(value: object) -> Distribution:
     """Return the law of the time between events, above 0."""
     law = parse_law(value)
     if law == fixed(0.0):
-        raise UnitError(f"expected a time above 0 between events, found {value!r}; write it like '18 min'")
+        raise UnitError(f"expected a time above 0 between events, found {shown(value)}; write it like '18 min'")
     return law
 
 
@@ -188,7 +191,7 @@ def read_job_rate(value: object) -> Rate:
     """Return a rate of something that happens to all nodes together."""
     rate = parse_rate(value)
     if rate.unit != "job":
-        raise UnitError(f"expected a rate such as '1 / 10 days', found {value!r}, per {rate.unit}; leave that out")
+        raise UnitError(f"expected a rate such as '1 / 10 days', found {shown(value)}, per {rate.unit}; leave that out")
     return rate
 
 
@@ -196,14 +199,16 @@ def read_alarm_rate(value: object) -> Rate:
     """Return a rate of false alarms, per job, node or GPU."""
     rate = parse_rate(value)
     if rate.unit == "domain":
-        raise UnitError(f"expected a rate per node, GPU or job, found {value!r}; write it like '0.1 / 1000 node-days'")
+        raise UnitError(
+            f"expected a rate per node, GPU or job, found {shown(value)}; write it like '0.1 / 1000 node-days'"
+        )
     return rate
 
 
 def read_names(value: object) -> tuple[str, ...]:
     """Return a list of different names, at least one."""
     if not isinstance(value, list) or not value or not all(isinstance(name, str) for name in value):
-        raise UnitError(f"expected a list of failure causes, found {value!r}; write it like [node]")
+        raise UnitError(f"expected a list of failure causes, found {shown(value)}; write it like [node]")
     if twice := [name for name in value if value.count(name) > 1]:
         raise UnitError(f"expected each cause once, found {twice[0]!r} again; remove one")
     return tuple(value)
@@ -212,7 +217,7 @@ def read_names(value: object) -> tuple[str, ...]:
 def read_chances(value: object) -> tuple[tuple[str, float], ...]:
     """Return pairs of a name and a probability."""
     if not isinstance(value, dict) or not value:
-        raise UnitError(f"expected probabilities by cause, found {value!r}; write them like {{node: 0.5}}")
+        raise UnitError(f"expected probabilities by cause, found {shown(value)}; write them like {{node: 0.5}}")
     return tuple((name, inside((name,), parse_fraction, chance)) for name, chance in value.items())
 
 
@@ -225,13 +230,13 @@ def read_profile(value: object) -> tuple[tuple[float, float], ...]:
     pairs = list(value.items()) if isinstance(value, dict) else value
     if not isinstance(pairs, list) or not pairs:
         raise UnitError(
-            f"expected pairs of time and multiplier, found {value!r}; write them like [[0 d, 3], [14 d, 1]]"
+            f"expected pairs of time and multiplier, found {shown(value)}; write them like [[0 d, 3], [14 d, 1]]"
         )
     steps: list[tuple[float, float]] = []
     for index, pair in enumerate(pairs):
         where = str(pair[0]) if isinstance(value, dict) else str(index)
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise InnerError(f"expected [time, multiplier], found {pair!r}; write it like [14 d, 1]", (where,))
+            raise InnerError(f"expected [time, multiplier], found {shown(pair)}; write it like [14 d, 1]", (where,))
         steps.append((inside((where,), read_duration_s, pair[0]), inside((where,), read_number, pair[1])))
     times = [start_s for start_s, _ in steps]
     if times[0] != 0 or any(later <= earlier for earlier, later in pairwise(times)):
@@ -245,7 +250,7 @@ def read_lifetime(value: object) -> Distribution:
     from mcettr.model.renewal_density import HIGHEST_SHAPE, LOWEST_SHAPE
 
     if not isinstance(value, dict) or set(value) != {"weibull"}:
-        raise UnitError(f"expected {{weibull: {{shape: 0.7, mean: 900 d}}}}, found {value!r}; write such a law")
+        raise UnitError(f"expected {{weibull: {{shape: 0.7, mean: 900 d}}}}, found {shown(value)}; write such a law")
     law = parse_law(value)
     if not LOWEST_SHAPE <= law.values[1] <= HIGHEST_SHAPE:
         found = f"found {law.values[1]:g}; use another, or a profile"

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from mcettr.model import analytic
 from mcettr.model.analytic import with_interval
 from mcettr.model.core import mechanisms
+from mcettr.model.events import events_by_kind, most_attempts
 from mcettr.model.params import Params
 from mcettr.scenario.leaves import map_numbers
 from mcettr.sweep.effort import INTERVAL_TIMELINES
@@ -38,7 +39,9 @@ Array = NDArray[np.float64]
 
 
 def needs_search(params: Params) -> bool:
-    """Return whether the closed form may miss the best interval."""
+    """Return whether the closed form may miss the best interval, and a simulation comes to an end that shows it."""
+    if np.all(events_by_kind(params).attempts > most_attempts(params)):
+        return False
     quick = replace(params.recovery, startup_if_replaced=(), start_failure=None, spares=None, data_fast_forward=0.0)
     if any(cause.every is not None for cause in params.causes) or mechanisms(replace(params, recovery=quick)):
         return True

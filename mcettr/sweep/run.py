@@ -74,7 +74,8 @@ def simulate(
     progress : callable, optional
         Gets the fraction done, from 0 to 1.
     notes : callable, optional
-        Gets one line of text for everything the user should know; the lines are in `attrs["warnings"]` too.
+        Gets one line of text for everything the user should know, before the run what is known before; the lines are
+        in `attrs["warnings"]` too.
 
     Returns
     -------
@@ -148,14 +149,20 @@ def sweep(
 
 
 def _result(job: Job, effort: Effort, progress: Progress | None, notes: Notes | None) -> xr.Dataset:
+
+    def tell(lines: Sequence[str]) -> None:
+        for line in lines if notes is not None else ():
+            notes(line)  # type: ignore[misc]
+
     began = time.monotonic()
+    tell(job.grid.warnings)
     params, estimates = run(job.grid, effort, job.deadlines, progress)
     from mcettr.sweep.dataset import build
 
     result = build(estimates, job.grid, params, job.deadlines)
-    warnings = (*job.grid.warnings, *_warnings(job.grid, params, estimates, effort))
-    for note in warnings if notes is not None else ():
-        notes(note)  # type: ignore[misc]
+    found = _warnings(job.grid, params, estimates, effort)
+    tell(found)
+    warnings = (*job.grid.warnings, *found)
     result.attrs = _attributes(job, effort, warnings, estimates, time.monotonic() - began)
     return result
 
@@ -205,7 +212,7 @@ def _warnings(grid: Grid, params: Params, estimates: Estimates, effort: Effort) 
         from mcettr.engine.run import DEFAULT_PRECISION
 
         wanted = DEFAULT_PRECISION if effort.precision is None else effort.precision
-        missed = estimates.se["ettr"] > wanted
+        missed = (estimates.se["ettr"] > wanted) & (estimates.capped_fraction < 1.0)
         add(missed, f"standard error of ettr above {wanted:g} even after {effort.max_timelines} timelines")
     if grid.auto_interval and (reason := analytic.core_model_reason(params)) is not None:
         how = "found by simulation" if interval.needs_search(params) else "the best at the mean rates"
@@ -224,11 +231,13 @@ def _unfinished(grid: Grid, params: Params, estimates: Estimates) -> list[tuple[
     if not params.horizon_given:
         horizon = "1,000 times its work, where a job without job.horizon is cut off"
     n_failures = np.max(estimates.values["interruptions"], where=all_capped, initial=0.0)
+    n_run = int(np.max(estimates.n_timelines, where=all_capped, initial=0))
+    reached = f"all {n_run:,} timelines run reached the cap on failures and restarts, so no more were run"
     part = "elapsed, GPU-hours and interruptions are those of the part simulated"
     few = f"up to {100.0 * np.max(capped, where=some_capped, initial=0.0):.3g} % of the timelines were stopped"
     return [
         (never, f"never finishes: no timeline finished its work within {horizon}"),
-        (all_capped, f"stopped after {n_failures:,.0f} failures, far from the end: {part}"),
+        (all_capped, f"stopped after {n_failures:,.0f} failures, far from the end: {reached}; {part}"),
         (some_capped, f"{few} at the cap on failures: their {part}"),
     ]
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from mcettr.errors import ScenarioError
 from mcettr.scenario import Grid, Scenario, compile_grid
-from mcettr.scenario.merge import unknown_path
+from mcettr.scenario.merge import unknown_path, value_at
+from mcettr.scenario.validate import required
 from mcettr.sweep.spaced import end_quantities, in_unit
 from mcettr.units import Quantity, UnitError, format_duration, read_quantity, split_number
 
@@ -103,6 +104,7 @@ def read_vary(scenario: Scenario, vary: str) -> Vary:
     fault = unknown_path(scenario.document.tree, tuple(path.split(".")), 0)
     if fault is not None:
         raise ScenarioError(f"vary: {path}: {fault.message}")
+    _check_section(scenario, path)
     if path in _RISING:
         return _rising(scenario, path, span if equals else None)
     if not equals:
@@ -117,6 +119,18 @@ def read_vary(scenario: Scenario, vary: str) -> Vary:
     found = _field(scenario, path, first, split_number(ends[0])[1], float(first.number), float(last.si / first.factor))
     found.grid(scenario, found.allowed(np.array([found.low, found.high])))
     return found
+
+
+def _check_section(scenario: Scenario, path: str) -> None:
+    """Refuse a field of a section that is not there and needs more than the field, and say how to give it."""
+    keys = tuple(path.split("."))
+    for length in range(1, len(keys)):
+        section, needed = keys[:length], required(keys[:length])
+        if value_at(scenario.document.tree, section) is None and needed.keys() - {keys[length]}:
+            name = ".".join(section)
+            example = ", ".join(f"{key}: {value}" for key, value in needed.items())
+            message = f"expected a section {name}, found none; give it, as with --set '{name}={{{example}}}'"
+            raise ScenarioError(f"vary: {path}: {message}")
 
 
 def _rising(scenario: Scenario, path: str, span: str | None) -> Vary:
