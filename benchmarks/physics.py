@@ -35,7 +35,8 @@ def events_a_timeline(params: Any, n_blocks: int = 4) -> float:
     from mcettr.kernels.attempt import Key
     from mcettr.kernels.events import loop
     from mcettr.kernels.events.features import features_of
-    from mcettr.kernels.events.lanes import ENDED, Job
+    from mcettr.kernels.events.job import Job, numbers_of
+    from mcettr.kernels.events.lanes import ENDED
     from mcettr.kernels.events.submission import submission
     from mcettr.kernels.streams import seed_key
 
@@ -45,7 +46,7 @@ def events_a_timeline(params: Any, n_blocks: int = 4) -> float:
     features = features_of(cells.params)
 
     def count(numbers: Any, timeline: Any) -> Any:
-        job = Job(numbers, features)
+        job = Job(numbers, features, numbers_of(numbers, features, jnp))
         key = Key(tuple(map(jnp.uint32, seed_key(0))), timeline)
         state = submission(job, key, jnp.ones(timeline.shape, bool), jnp.uint32(2**20))
 

@@ -67,10 +67,7 @@ def summarise(account: Account, valid: Any, grouped: bool) -> Batch:
     pool, weight = account.pool, valid.astype(jnp.float64)
     numerators = _numerators(account)
     n_units, *known = _known_moments(account, numerators, weight, grouped)
-    mean, mean_below, m2, m2_below, cross = (
-        _all_metrics(list(numerators), moment, other)
-        for moment, other in zip(known, (0.0, 1.0, 0.0, 0.0, 0.0), strict=True)
-    )
+    mean, mean_below, m2, m2_below, cross = _all_metrics(list(numerators), jnp.stack(known))
     within_m2 = jnp.zeros((len(valid), len(WITHIN)))
     if grouped:
         within_m2 = jnp.stack([_within_groups(numerators[name], weight) for name in WITHIN], axis=1)
@@ -135,27 +132,38 @@ def _numerators(account: Account) -> dict[str, Any]:
     return {name: found[name] for name in METRICS if found[name] is not None}
 
 
-def _all_metrics(names: list[str], known: Any, other: float) -> Any:
-    """Return moments of all metrics, (blocks, metrics), from those of the metrics `names`, (names, blocks)."""
-    row = dict(zip(names, known, strict=True))
-    return jnp.stack([row.get(name, jnp.full_like(known[0], other)) for name in METRICS], axis=1)
+def _all_metrics(names: list[str], known: Any) -> Any:
+    """Return moments of all metrics, (moments, blocks, metrics), from those of `names`, (moments, names, blocks).
+
+    The others are 0, their denominator 1.
+    """
+    other = jnp.zeros_like(known[:, :1]).at[1].set(1.0)
+    rows = [names.index(name) if name in names else len(names) for name in METRICS]
+    return jnp.moveaxis(jnp.concatenate([known, other], axis=1)[:, jnp.array(rows)], 1, 2)
 
 
 def _moments(values: Any, weight: Any, below: _Below) -> tuple[Any, ...]:
     """Return the number of units, and the other moments of a `Batch`, from values shaped (metrics, blocks, units)."""
-    n_units = sum_lanes(weight)
-    n = jnp.maximum(n_units, 1.0)
-    mean = sum_lanes(values * weight) / n
-    off = (values - mean[..., None]) * weight
-    mean_below = jnp.ones_like(mean)
-    m2_below = cross = jnp.zeros_like(mean)
-    for at, denominator in below:
-        its_mean = sum_lanes(denominator * weight) / n
-        its_off = (denominator - its_mean[:, None]) * weight
-        mean_below = mean_below.at[at].set(its_mean)
-        m2_below = m2_below.at[at].set(sum_lanes(its_off * its_off))
-        cross = cross.at[at].set(sum_lanes(off[at] * its_off))
-    return n_units, mean, mean_below, sum_lanes(off * off), m2_below, cross
+    n_values, others = len(values), [denominator for _, denominator in below]
+    every = jnp.concatenate([values, jnp.stack([*others, jnp.ones_like(weight)])])
+    n_units = (sums := sum_lanes(every * weight))[-1]
+    mean = sums[:-1] / jnp.maximum(n_units, 1.0)
+    off = (every[:-1] - mean[..., None]) * weight
+    crossed = [off[at] * off[n_values + index] for index, (at, _) in enumerate(below)]
+    m2, *crosses = _split(sum_lanes(jnp.concatenate([off * off, *crossed])), [len(off), *map(len, crossed)])
+    mean_below = jnp.ones_like(mean[:n_values])
+    m2_below = cross = jnp.zeros_like(mean[:n_values])
+    for index, (at, _) in enumerate(below):
+        mean_below = mean_below.at[at].set(mean[n_values + index])
+        m2_below = m2_below.at[at].set(m2[n_values + index])
+        cross = cross.at[at].set(crosses[index])
+    return n_units, mean[:n_values], mean_below, m2[:n_values], m2_below, cross
+
+
+def _split(values: Any, lengths: list[int]) -> list[Any]:
+    """Return pieces of these lengths of the first dimension."""
+    begins = [sum(lengths[:index]) for index in range(len(lengths))]
+    return [values[begin : begin + length] for begin, length in zip(begins, lengths, strict=True)]
 
 
 def _by_group(values: Any, below: _Below) -> Any:

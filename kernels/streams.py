@@ -74,6 +74,33 @@ def draw(key: tuple[Any, Any], timeline: Any, purpose: int, count: Any, xp: Any 
     return uniform(xp.where((position & np.uint32(1)) == 0, first, second), xp)
 
 
+def draws(key: tuple[Any, Any], timeline: Any, purposes: Any, count: Any, xp: Any = np) -> tuple[Any, Any]:
+    """Return draws of many purposes at once, two of each where they are paired.
+
+    Parameters
+    ----------
+    key : pair of uint32
+        Seed.
+    timeline : uint32 array
+        That of each lane.
+    purposes : NumPy array of int
+        Even ones where they are paired; its shape broadcasts against the lanes.
+    count : uint32 array
+        Of each purpose and lane.
+
+    Returns
+    -------
+    tuple of float32 arrays
+        The uniforms of the purposes, and those of the ones next to them where they are paired.
+    """
+    alone = np.array([not is_paired(int(purpose)) for purpose in purposes.flat]).reshape(purposes.shape)
+    position = count + np.uint32(LEAD) * alone.astype(np.uint32)
+    number = (position >> alone.astype(np.uint32)) | (purposes.astype(np.uint32) << np.uint32(24))
+    first, second = threefry2x32(key, (number, timeline))
+    odd = (position & alone.astype(np.uint32)) != 0
+    return uniform(xp.where(odd, second, first), xp), uniform(second, xp)
+
+
 def seed_key(seed: int) -> tuple[np.uint32, np.uint32]:
     """Return the key of a seed between 0 and 2^64 - 1.
 

@@ -14,6 +14,7 @@ from mcettr.kernels.attempt import Key
 from mcettr.kernels.closing import close
 from mcettr.kernels.events import loop
 from mcettr.kernels.events.features import Features
+from mcettr.kernels.events.job import Numbers
 from mcettr.kernels.moments import Batch, summarise
 from mcettr.kernels.state import State, open_accounts
 from mcettr.kernels.training import schedule
@@ -28,6 +29,7 @@ def simulate(
     first_timeline: Any,
     n_valid: Any,
     cap: Any,
+    fixed: Numbers | None,
     *,
     n_lanes: int,
     grouped: bool,
@@ -49,6 +51,8 @@ def simulate(
         How many of a block's timelines count.
     cap : uint32
         Attempts after which a timeline is stopped.
+    fixed : Numbers or None
+        What `mcettr.kernels.events.job.numbers_of` makes of `params`; None for plain jobs.
     n_lanes : int
         Timelines of a block that run at a time.
     grouped : bool
@@ -61,9 +65,9 @@ def simulate(
     if not features.none:
         n_timelines = n_timelines or n_lanes
         words = (seed[0], seed[1])
-        account = loop.simulate(
-            params, features, words, first_timeline, n_valid, cap, n_lanes=n_lanes, n_timelines=n_timelines
-        )
+        sizes = {"n_lanes": n_lanes, "n_timelines": n_timelines}
+        assert fixed is not None
+        account = loop.simulate(params, features, words, first_timeline, n_valid, cap, fixed, **sizes)
         return summarise(account, jnp.arange(n_timelines)[None, :] < n_valid[:, None], grouped)
     lane = jnp.arange(n_lanes, dtype=jnp.uint32)
     key = Key((seed[0], seed[1]), first_timeline[:, None] + lane)
@@ -103,7 +107,9 @@ def compiled(
     recompile it."""
     fixed = {"n_lanes": n_lanes, "grouped": grouped, "features": features, "n_timelines": n_timelines}
 
-    def run(params: Params, seed: Any, first_timeline: Any, n_valid: Any, cap: Any) -> Batch:
-        return simulate(params, seed, first_timeline, n_valid, cap, **fixed)
+    def run(
+        params: Params, seed: Any, first_timeline: Any, n_valid: Any, cap: Any, numbers: Numbers | None = None
+    ) -> Batch:
+        return simulate(params, seed, first_timeline, n_valid, cap, numbers, **fixed)
 
     return jax.jit(run, compiler_options=dict(options))

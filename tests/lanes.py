@@ -18,6 +18,7 @@ from mcettr.engine.reference import Timelines
 from mcettr.kernels import streams, timeline
 from mcettr.kernels.account import INTERRUPTIONS, Account, Pool
 from mcettr.kernels.events.features import Features, features_of
+from mcettr.kernels.events.job import numbers_of
 from mcettr.model.params import Params
 
 N_BLOCKS, FEW_BLOCKS = 1024, 128
@@ -49,6 +50,7 @@ def jax_accounts(
             (first_timeline + np.arange(n_blocks)).astype(np.uint32),
             np.ones(n_blocks, np.int32),
             np.uint32(max_failures),
+            None if features.none else numbers_of(job, features),
         )
         return Account(*jax.tree.map(np.asarray, account))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,14 @@ from jobs import plain
 import mcettr
 from mcettr.engine import run as engine
 from mcettr.engine.run import Effort, estimate
+from mcettr.kernels.events import loop
+from mcettr.model.budget import Outcome
+from mcettr.model.counts import exactly
 from mcettr.model.events import events_by_kind
+from mcettr.model.params import Cause
+from mcettr.model.physics import Spares
 from mcettr.scenario import compile_params
+from tests import lanes
 
 JOB: dict[str, Any] = {
     "job": {"gpus": 4096, "work": "20 d", "horizon": "40 d"},
@@ -78,3 +85,19 @@ def test_an_interval_is_not_sought_where_no_timeline_ends() -> None:
     drill = {"failures.drill": {"every": {"uniform": ["45 h", "75 h"]}}}
     assert not needs_search(compile_params(mcettr.load(JOB).replace(drill)))
     assert needs_search(compile_params(mcettr.load(JOB).replace({**drill, "failures.node.rate": "1 / day"})))
+
+
+def test_timelines_cut_off_by_the_number_of_steps_keep_their_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "_STEPS_AN_ATTEMPT", 1)
+    # Each failure takes thirty nodes, and each of them comes back in a step of its own.
+    cause = Cause("node", 1e-4, nodes_lost=exactly(30.0))
+    spares = Spares(1000.0, 0.0, 1.0, 3600.0, 3600.0, 0.0)
+    job = plain(1e-4, work_s=1e6, interval_s=3600.0, write_s=60.0, startup_s=60.0, horizon_s=1e8)
+    job = replace(job, causes=(cause,), n_nodes=100.0, recovery=replace(job.recovery, spares=spares))
+    lanes.program.cache_clear()
+    found = lanes.jax_timelines(job, 0, 0, 20, max_failures=33)
+    lanes.program.cache_clear()
+    assert (found.outcome == Outcome.CAPPED).all()
+    assert (found.elapsed_s > 3600.0).all()
+    assert (found.interruptions.sum(axis=1) < 10).all()
+    np.testing.assert_allclose(found.productive_s + found.lost_s.sum(axis=(1, 2)), found.elapsed_s)

@@ -18,7 +18,8 @@ from mcettr.engine.lemons import with_lemons
 from mcettr.kernels import pytrees, streams
 from mcettr.kernels.attempt import Key
 from mcettr.kernels.events.features import features_of
-from mcettr.kernels.events.lanes import AT_RISK, Job
+from mcettr.kernels.events.job import Job, numbers_of
+from mcettr.kernels.events.lanes import AT_RISK
 from mcettr.kernels.events.loop import step
 from mcettr.kernels.events.submission import submission
 from mcettr.model.counts import ALL, Counts, exactly
@@ -70,7 +71,10 @@ def program(name: str) -> Any:
     features = features_of(cells_of(JOBS[name]).params)
 
     def follow(record: Params, seed: Any, lose_at: Any) -> dict[str, Any]:
-        work, timelines = Job(record, features), jnp.arange(N_LANES, dtype=jnp.uint32)[None, :]
+        work, timelines = (
+            Job(record, features, numbers_of(record, features, jnp)),
+            jnp.arange(N_LANES, dtype=jnp.uint32)[None, :],
+        )
         key, cap = Key((seed[0], seed[1]), timelines), jnp.uint32(10**6)
 
         def observe(state: dict[str, Any], turn: Any) -> tuple[dict[str, Any], dict[str, Any]]:

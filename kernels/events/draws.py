@@ -75,7 +75,7 @@ class Draws:
             return jnp.zeros(self.shape)
         if is_exactly(law):
             return law.values[0] + jnp.zeros(self.shape)
-        return sample_count(law, self.uniform(purpose, count), jnp)
+        return sample_count(law, self.uniform(purpose, count), NAMESPACE)
 
 
 def uniform(request: Request, key: Any, counts: dict[Any, Any]) -> Any:

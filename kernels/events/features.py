@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from mcettr.model.counts import EXACT, Counts
 from mcettr.model.params import Params
+
+_STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, EXACT)
 
 
 @dataclass(frozen=True)
@@ -16,12 +20,25 @@ class Bound:
     """How far the sum of a binomial law is carried, rounded up so that few programs are compiled."""
 
     steps: int
-    beyond: bool
-    """Whether there may be more trials than the sum is for."""
+    trials: int
+    """More trials than these there never are, or else more than the sum is for."""
+
+    def __or__(self, other: Bound) -> Bound:
+        """Return the bound of what is within either."""
+        return Bound(max(self.steps, other.steps), max(self.trials, other.trials))
+
+    @property
+    def beyond(self) -> bool:
+        """Return whether there may be more trials than the sum is for."""
+        return self.trials > EXACT
 
     def __bool__(self) -> bool:
         """Return whether the count can be anything but 0."""
         return self.steps > 0
+
+
+PENDING = Bound(16, 16)
+"""Of missed culprits."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +78,11 @@ class Features:
     nodes_lost: bool
     """Somebody looks at how many nodes are lost."""
     quick: Bound
-    """Of the nodes lost those whose repair is quick."""
+    """Of the nodes that go those whose repair is quick."""
     lemons_lost: Bound
     lemons_in: Bound
     bad_repairs: Bound
     lemons_caught: Bound
-    caught_quick: Bound
 
     @property
     def none(self) -> bool:
@@ -140,8 +156,7 @@ def _bounds(params: Params) -> dict[str, Bound]:
         joining = n_nodes
     quick = 0.0 if spares is None else spares.quick_share
     return {
-        "quick": _bound(lost, quick),
-        "caught_quick": _bound(caught, quick),
+        "quick": _bound(max(lost, caught), quick),
         "bad_repairs": _bound(joining, 0.0 if spares is None else spares.repair_failure),
         "lemons_lost": _bound(lost, share),
         "lemons_in": _bound(joining, 0.0 if lemons is None else lemons.fraction),
@@ -151,16 +166,17 @@ def _bounds(params: Params) -> dict[str, Bound]:
 
 def _last(n: float, p: Any) -> float:
     """Return the largest binomial count that a uniform gives."""
-    from scipy import stats
-
-    return float(np.max(stats.binom.ppf(1.0 - 2.0**-24, n, p)))
+    k = np.arange(n + 1.0)[:, None]
+    reached = special.bdtr(k, int(n), np.ravel(p)) >= 1.0 - 2.0**-24
+    return float(np.max(np.argmax(reached, axis=0)))
 
 
 def _bound(n: float, p: Any) -> Bound:
     if p is None or n <= 0 or not np.any(np.greater(p, 0.0)):
-        return Bound(0, beyond=False)
+        return Bound(0, 0)
     most = _last(min(n, EXACT), p)
-    return Bound(next(bound for bound in (1, 2, 4, 8, 16, 32, EXACT) if most <= bound), beyond=n > EXACT)
+    trials = EXACT + 1 if n > EXACT else min(2 ** math.ceil(n).bit_length() - 1, EXACT)
+    return Bound(next(bound for bound in _STEPS if most <= bound), trials)
 
 
 def _largest(law: Counts | None) -> float:

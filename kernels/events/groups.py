@@ -7,10 +7,13 @@ from typing import Any
 import jax.numpy as jnp
 
 from mcettr.kernels import streams
+from mcettr.kernels.elementary import where
 from mcettr.kernels.events import nodes
 from mcettr.kernels.events.draws import Draws
 from mcettr.kernels.events.hazards import GROUP_COMES, GROUP_DOWN, GROUP_STARTS, GROUP_WAITS, NO_GROUP
-from mcettr.kernels.events.lanes import AT_RISK, Job, Lanes, Ledger
+from mcettr.kernels.events.job import Job
+from mcettr.kernels.events.lanes import AT_RISK, Lanes
+from mcettr.kernels.events.ledger import Ledger
 from mcettr.kernels.events.race import Race
 from mcettr.kernels.events.stages import Stages, Survey
 from mcettr.kernels.events.stops import detection_s, diagnosis_s
@@ -45,7 +48,7 @@ def begin(job: Job, lanes: Lanes, draws: Draws, struck: Strike, mask: Any, lost:
         group=GROUP_DOWN,
         group_left=detection_s(job, draws, struck.cause) + diagnosis_s(job, draws, struck.cause),
         group_row=struck.cause + 1,
-        pause_left=jnp.where(lanes.group == NO_GROUP, groups.reconfigure_s, lanes.pause_left),
+        pause_left=where(lanes.group == NO_GROUP, groups.reconfigure_s, lanes.pause_left),
         group_replaced=lost > 0,
     )
     return ledger
@@ -56,7 +59,7 @@ def go_on(job: Job, stages: Stages | Survey, race: Race) -> None:
     comes, queue_due = stages.run(_look_for_nodes, race)
     swap_s = 0.0
     if job.on.spares:
-        swap_s = jnp.where(stages.lanes.joined > 0, job.params.recovery.spares.swap_s, 0.0)  # type: ignore[union-attr]
+        swap_s = where(stages.lanes.joined > 0, job.params.recovery.spares.swap_s, 0.0)  # type: ignore[union-attr]
     nodes.welcome(job, stages, comes, stages.lanes.group_row, "group")
     stages.run(_next_stage, race, comes, queue_due, swap_s + jnp.zeros_like(stages.lanes.now))
 
@@ -85,7 +88,7 @@ def _next_stage(job: Job, lanes: Lanes, draws: Draws, race: Race, comes: Any, qu
         startup = startup + draws.duration(law, streams.startup_purpose(index), "group")
     for index, (_, law) in enumerate(recovery.startup_if_replaced, start=len(recovery.startup)):
         length = draws.duration(law, streams.startup_purpose(index), "group")
-        startup = startup + jnp.where(lanes.group_replaced, length, 0.0)
+        startup = startup + where(lanes.group_replaced, length, 0.0)
     lanes.set(due & (lanes.group == GROUP_COMES), group=GROUP_STARTS, group_left=startup)
     queue_s = draws.duration(recovery.queue_wait, streams.QUEUE, "group")
-    lanes.set(comes, group=GROUP_COMES, group_left=swap_s + jnp.where(queue_due, queue_s, 0.0))
+    lanes.set(comes, group=GROUP_COMES, group_left=swap_s + where(queue_due, queue_s, 0.0))

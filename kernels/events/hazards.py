@@ -6,7 +6,9 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from mcettr.kernels.events.lanes import Job, Lanes
+from mcettr.kernels.elementary import where
+from mcettr.kernels.events.job import Job
+from mcettr.kernels.events.lanes import Lanes
 from mcettr.model.params import Cause
 from mcettr.model.physics import Profile
 
@@ -17,11 +19,9 @@ NO_GROUP, GROUP_DOWN, GROUP_WAITS, GROUP_COMES, GROUP_STARTS = range(5)
 def profile_at(profile: Profile, now_s: Any) -> tuple[Any, Any]:
     """Return the multiplier at a time, and when it next changes."""
     value, change = profile.multipliers[0] + jnp.zeros_like(now_s), jnp.full_like(now_s, jnp.inf)
-    before = profile.multipliers[0]
     for start_s, multiplier in zip(profile.starts_s[1:], profile.multipliers[1:], strict=True):
-        value = value + jnp.where(now_s >= start_s, multiplier - before, 0.0)
-        change = jnp.where(now_s < start_s, jnp.minimum(change, start_s), change)
-        before = multiplier
+        value = where(now_s >= start_s, multiplier, value)
+        change = where(now_s < start_s, jnp.minimum(change, start_s), change)
     return value, change
 
 
@@ -34,22 +34,22 @@ def rate(job: Job, lanes: Lanes, cause: Cause) -> Any:
     """Return the rate of one cause now, per second (of work computed, if silent)."""
     value = cause.rate_per_s + jnp.zeros_like(lanes.now)
     if cause.in_incidents:
-        value = value * jnp.where(lanes.incident, job.params.incidents.multiplier, 1.0)  # type: ignore[union-attr]
+        value = value * where(lanes.incident, job.params.incidents.multiplier, 1.0)  # type: ignore[union-attr]
     if cause.profile is not None:
         value = value * profile_at(cause.profile, lanes.now)[0]
     if job.on.shrink and cause.exposure != "job":
-        value = value * (lanes.present * job.per_node)
+        value = value * (lanes.present * job.fixed.per_node)
     if job.on.groups and cause.exposure != "job":
         lost = (lanes.group != NO_GROUP) & (lanes.group != GROUP_STARTS)
         count = job.params.recovery.replica_groups.count  # type: ignore[union-attr]
-        value = value * jnp.where(lost, (count - 1.0) / count, 1.0)
+        value = value * where(lost, (count - 1.0) / count, 1.0)
     if cause.by_lemons:
         n, multiplier = n_present(job, lanes), job.params.lemons.multiplier  # type: ignore[union-attr]
         bad = n - lanes.n_lemons + multiplier * lanes.n_lemons
         # At risk a job is short of nodes only where it may be.
-        value = value * (bad / n if job.on.shrink or job.on.groups else bad * job.per_node)
+        value = value * (bad / n if job.on.shrink or job.on.groups else bad * job.fixed.per_node)
     if cause.min_lease_s is not None:
-        value = jnp.where(lanes.age < cause.min_lease_s, 0.0, value)
+        value = where(lanes.age < cause.min_lease_s, 0.0, value)
     return value
 
 
@@ -61,7 +61,7 @@ def entries(job: Job, lanes: Lanes) -> list[tuple[int, bool, Any]]:
         for index, cause in enumerate(causes)
         if cause.every is None and cause.kind != "silent"
     ]
-    repeats = [(index, True, lanes[f"pending_{index}"] * job.per_repeat_s[index]) for index in job.on.repeat]
+    repeats = [(index, True, lanes[f"pending_{index}"] * job.fixed.per_repeat_s[index]) for index in job.on.repeat]
     return found + repeats
 
 

@@ -10,10 +10,13 @@ from jax import lax
 
 from mcettr.kernels.account import Account
 from mcettr.kernels.attempt import Key
+from mcettr.kernels.elementary import where
 from mcettr.kernels.events import groups, nodes, refill, starts, stops, strikes
 from mcettr.kernels.events.draws import Request
 from mcettr.kernels.events.features import Features
-from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Job, Lanes, Ledger
+from mcettr.kernels.events.job import Job, Numbers
+from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Lanes
+from mcettr.kernels.events.ledger import Ledger
 from mcettr.kernels.events.passing import aim, go_on, pass_at_risk, run_clocks, train
 from mcettr.kernels.events.race import Race, View, corruption_s, look_ahead, run_race
 from mcettr.kernels.events.refill import Places, Queue
@@ -41,27 +44,30 @@ def step(job: Job, key: Any, state: dict[str, Any], turn: Any) -> tuple[dict[str
     jax.eval_shape(survey, state)
     lanes = Lanes(state)
     ledger = _advance(job, Stages(job, key, lanes, _counts(job, lanes), turn, requests))[1]
-    return lanes.state, ledger
+    return lanes.state, ledger.settled(state["row"], lanes.row)
 
 
 def leg(job: Job, key: Any, state: dict[str, Any], table: Any, turn: Any) -> tuple[dict[str, Any], Any]:
     """Return the lanes' state and the table by cause after `LEG` steps.
 
-    What the steps book is summed by cause at the end of the leg: one product of matrices for all of them.
+    What the steps book is summed at the end of the leg, by lane and by cause.
     """
 
     def advance(state: dict[str, Any], index: Any) -> tuple[dict[str, Any], Ledger]:
         return step(job, key, state, turn + index)
 
-    state, booked = lax.scan(advance, state, jnp.arange(LEG, dtype=jnp.int32))
-    return state, table + booked.by_cause(job.n_rows)
+    steps = jnp.arange(LEG, dtype=jnp.int32)
+    sums = {name: seconds for name, seconds in state.items() if name.startswith("seconds_")}
+    state, booked = lax.scan(advance, {name: state[name] for name in state if name not in sums}, steps)
+    table, sums = booked.add_up(table, sums, job.rows_of_lanes, turn)
+    return state | sums, table
 
 
 def _advance(job: Job, stages: Any) -> tuple[Any, Ledger]:
     """Run the stages of one step; return them and what they booked."""
     on, lanes, ledger = job.on, stages.lanes, Ledger()
     fresh = lanes.phase == NODES
-    plan = job.plan if job.steady else stages.run(plan_now)
+    plan = job.fixed.plan if job.steady else stages.run(plan_now)
     view = stages.run(look_ahead, plan)
     corruption = stages.run(corruption_s, plan, view) if on.silent else (lanes.now, lanes.now)
     race = stages.run(run_race, view, corruption)
@@ -74,14 +80,13 @@ def _advance(job: Job, stages: Any) -> tuple[Any, Ledger]:
     for part in (passed, trained, slowed):
         ledger.add(part)
     stop = _strike(job, stages, ledger, view, race)
-    _stop(job, stages, ledger, stop)
-    ready = lanes.phase == NODES
-    if on.spares:
-        stages.run(nodes.repair, race)
-        ready = (lanes.phase == NODES) & ~lanes.waiting & (lanes.repaired_at > lanes.now)
-        if on.preflight:
-            # A pool changes at most once a step.
-            ready = ready & fresh & ~race.won("repaired", ready)
+    checked = _stop(job, stages, ledger, race, stop, fresh)
+    if on.preflight:
+        ready = checked
+    else:
+        ready = lanes.phase == NODES
+        if on.spares:
+            ready = ready & ~lanes.waiting & (lanes.repaired_at > lanes.now)
     if on.groups:
         groups.go_on(job, stages, race)
     _begin(job, stages, ledger, race, ready)
@@ -100,36 +105,33 @@ def _strike(job: Job, stages: Any, ledger: Ledger, view: View, race: Race) -> st
         cause = struck.cause
         lost = cause * 0.0
         if on.nodes_lost:
-            lost = nodes.lose_nodes(job, stages, grouped, cause, struck.repeated, in_chain=False)
+            lost = nodes.lose_of_group(job, stages, grouped, cause, struck.repeated)
         if on.repeat:
             stages.run(strikes.miss, grouped, cause)
         ledger.add(stages.run(groups.begin, struck, grouped, lost))
-    if on.incidents:
-        stages.run(strikes.toggle, race)
     stop, booked = stages.run(stops.apply_event, view, race, struck, grouped)
     ledger.add(booked)
-    if on.silent:
-        stages.run(strikes.corrupt, view, race)
+    if on.incidents or on.silent:
+        stages.run(strikes.turn, view, race)
     return stop._replace(repeated=struck.repeated)
 
 
-def _stop(job: Job, stages: Any, ledger: Ledger, stop: stops.Stop) -> None:
-    """Stop the job: roll back, lose nodes, find out."""
+def _stop(job: Job, stages: Any, ledger: Ledger, race: Race, stop: stops.Stop, fresh: Any) -> Any:
+    """Stop the job: roll back, lose nodes, find out; return the lanes that are checked before their start."""
     by_cause, booked = stages.run(stops.roll_back, stop)
     ledger.add(booked)
     cause = stop.row - 1
+    checked = jnp.zeros_like(fresh)
     if job.on.nodes_lost:
-        nodes.lose_nodes(job, stages, by_cause, cause, stop.repeated)
-    if job.on.repeat:
-        stages.run(strikes.miss, by_cause, cause)
-    ledger.add(stages.run(stops.downtime, stop))
+        checked = nodes.move(job, stages, race, (by_cause, cause, stop.repeated), fresh)
+    found_out = stages.run(stops.find_out, stop, by_cause)
+    ledger.add(stages.run(stops.downtime, stop, *found_out))
+    return checked
 
 
 def _begin(job: Job, stages: Any, ledger: Ledger, race: Race, ready: Any) -> None:
     """Find nodes for the lanes that are ready, and start those that have them."""
     on = job.on
-    if on.preflight:
-        nodes.preflight(job, stages, ready)
     begins = ready
     if on.spares:
         begins, booked = stages.run(nodes.look_for_nodes, race, ready)
@@ -173,6 +175,7 @@ def simulate(
     first_timeline: Any,
     n_valid: Any,
     cap: Any,
+    fixed: Numbers,
     *,
     n_lanes: int,
     n_timelines: int,
@@ -182,30 +185,36 @@ def simulate(
     A lane whose timeline is over takes the next of its block, when enough lanes are idle for that to be worth while.
     The other parameters are as in `mcettr.kernels.timeline.simulate`.
     """
-    job = Job(params, features)
+    job = Job(params, features, fixed)
     queue = Queue(seed, first_timeline, n_valid, cap)
-    state, places = refill.first(job, queue, n_lanes, n_timelines)
+    state, places = refill.nobody(job, queue, n_lanes, n_timelines)
     book = refill.empty_book(job, len(first_timeline), n_timelines)
     most = cap * jnp.uint32(_STEPS_AN_ATTEMPT * -(-n_timelines // n_lanes))
 
     def going(carry: Any) -> Any:
         _, places, _, n_steps = carry
-        return jnp.any(places.index < n_timelines) & (n_steps < most)
+        waiting = jnp.any(places.n_begun < queue.n_valid)
+        return jnp.any(places.index < n_timelines) | (waiting & (n_steps < most))
 
     def round_(carry: Any) -> Any:
         state, places, book, n_steps = carry
-        state, table, n_steps = _run_until_idle(job, queue, places, (state, book.by_cause, n_steps), most, n_timelines)
-        return *refill.change_over(job, queue, places, state, book._replace(by_cause=table)), n_steps
+        out_of_steps = n_steps >= most
+        state = state | {"phase": where(out_of_steps, ENDED, state["phase"])}
+        rest = queue._replace(n_valid=where(out_of_steps, 0, queue.n_valid))
+        state, places, book = refill.change_over(job, rest, places, state, book, n_steps.astype(jnp.int32))
+        carry = (state, book.by_cause, n_steps)
+        state, table, n_steps = _run_until_idle(job, queue, places, carry, most, n_timelines)
+        return state, places, book._replace(by_cause=table), n_steps
 
     carry = (state, places, book, jnp.uint32(0))
-    return lax.while_loop(going, round_, carry)[2]
+    return refill.accounts_of(job, lax.while_loop(going, round_, carry)[2])
 
 
 def _run_until_idle(job: Job, queue: Queue, places: Places, carry: Any, most: Any, n_timelines: int) -> Any:
     """Run legs until enough lanes are idle, of those with a timeline, to change them over; or all are."""
     occupied = places.index < n_timelines
     n_waiting = jnp.sum(jnp.maximum(queue.n_valid - places.n_begun, 0))
-    enough = jnp.where(n_waiting > 0, occupied.size // IDLE_SHARE, occupied.size)
+    enough = where(n_waiting > 0, occupied.size // IDLE_SHARE, occupied.size)
 
     def going(carry: Any) -> Any:
         state, _, n_steps = carry

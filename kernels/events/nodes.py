@@ -7,16 +7,25 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from mcettr.kernels import streams
+from mcettr.kernels.elementary import where
 from mcettr.kernels.events.draws import Draws
-from mcettr.kernels.events.features import Bound
+from mcettr.kernels.events.features import PENDING
 from mcettr.kernels.events.hazards import GROUP_WAITS, n_present
-from mcettr.kernels.events.lanes import NODES, Job, Lanes, Ledger
+from mcettr.kernels.events.job import Job
+from mcettr.kernels.events.lanes import NODES, Lanes
+from mcettr.kernels.events.ledger import Ledger
 from mcettr.kernels.events.passing import pass_down, serve_window
 from mcettr.kernels.events.race import Race
 from mcettr.kernels.events.stages import Stages, Survey
 from mcettr.kernels.events.training import NONE
 
-_MOST_PENDING = 16
+
+class Trials(NamedTuple):
+    """Of `n` nodes each is something with chance `p`; `u` decides of how many that is true."""
+
+    n: Any
+    p: Any
+    u: Any
 
 
 class Loss(NamedTuple):
@@ -25,10 +34,8 @@ class Loss(NamedTuple):
     n: Any
     first_lemon: Any
     """1 where the first of them is a lemon."""
-    others: Any
-    """Nodes besides a first one that is known to be a lemon, or not to be."""
-    lemon_share: Any
-    """Share of lemons among those."""
+    others: Trials
+    """Lemons among the nodes besides a first one that is known to be a lemon, or not to be."""
 
 
 def lose(job: Job, lanes: Lanes, draws: Draws, mask: Any, cause: Any, repeated: Any) -> Loss:
@@ -38,10 +45,11 @@ def lose(job: Job, lanes: Lanes, draws: Draws, mask: Any, cause: Any, repeated: 
     for index, record in enumerate(job.params.causes):
         n = draws.number(record.nodes_lost, streams.NODES_LOST, "attempt")
         n = n + draws.number(record.over_evicted, streams.OVER_EVICTED, "attempt")
-        lost = jnp.where(cause == index, n, lost)
-    lost = jnp.where(mask, jnp.minimum(lost, present), 0.0)
+        lost = where(cause == index, n, lost)
+    lost = where(mask, jnp.minimum(lost, present), 0.0)
     if not job.on.lemons:
-        return Loss(lost, jnp.zeros_like(lost), lost, jnp.zeros_like(lost))
+        zero = jnp.zeros_like(lost)
+        return Loss(lost, zero, Trials(zero, zero, zero))
     return _of_lemons(job, lanes, draws, (mask, cause, repeated), lost, present)
 
 
@@ -58,18 +66,19 @@ def _of_lemons(job: Job, lanes: Lanes, draws: Draws, strike: tuple[Any, Any, Any
     u = draws.uniform(streams.LEMON_STRIKE, "attempt")
     struck = theirs & ~repeated & (u * (present - lanes.n_lemons + weight) < weight)
     evicted = draws.uniform(streams.LEMON_EVICTED, "attempt") < lemons.eviction_probability
-    lost = jnp.where(struck & ~evicted, 0.0, lost)
-    first = jnp.where(theirs & (lost > 0), 1.0, 0.0)
-    known = jnp.where(struck, first, 0.0)
+    lost = where(struck & ~evicted, 0.0, lost)
+    first = where(theirs & (lost > 0), 1.0, 0.0)
+    known = where(struck, first, 0.0)
     share = jnp.maximum(lanes.n_lemons - known, 0.0) / jnp.maximum(present - first, 1.0)
-    return Loss(lost, known, lost - first, jnp.minimum(share, 1.0))
+    u = draws.uniform(streams.LEMONS_LOST, "attempt") if job.on.lemons_lost else share
+    return Loss(lost, known, Trials(lost - first, jnp.minimum(share, 1.0), u))
 
 
-def leave(job: Job, lanes: Lanes, draws: Draws, lost: Any, lemons: Any, quick: Any, in_chain: bool = True) -> None:
-    """Send nodes (lanes, 0 for none) to repair; so many of them are lemons, and so many repairs are quick."""
+def leave(job: Job, lanes: Lanes, lost: Any, lemons: Any, in_chain: bool = True) -> None:
+    """Take nodes (lanes, 0 for none) out of the job; so many of them are lemons."""
     if job.on.lemons:
         left = lanes.n_lemons - jnp.minimum(lemons, lanes.n_lemons)
-        lanes.put(n_lemons=jnp.where(lost > 0, jnp.minimum(left, n_present(job, lanes) - lost), left))
+        lanes.put(n_lemons=where(lost > 0, jnp.minimum(left, n_present(job, lanes) - lost), left))
         if not job.on.spares:
             lanes.put(joined=lanes.joined + lost)
     if in_chain:
@@ -81,30 +90,114 @@ def leave(job: Job, lanes: Lanes, draws: Draws, lost: Any, lemons: Any, quick: A
         lanes.set(lost > 0, replaced=True)
     if job.on.spares:
         lanes.put(present=lanes.present - lost)
-        change_pool(job, lanes, draws, lost > 0, lanes.now, quick, lost - quick)
 
 
-def lose_nodes(job: Job, stages: Stages | Survey, mask: Any, cause: Any, repeated: Any, in_chain: bool = True) -> Any:
-    """Take the nodes that a failure costs out of the lanes' jobs; return how many."""
-    on = job.on
+def lose_of_group(job: Job, stages: Stages | Survey, mask: Any, cause: Any, repeated: Any) -> Any:
+    """Take the nodes that a failure costs out of the lost group; return how many."""
     loss = stages.run(lose, mask, cause, repeated)
-    lemons = loss.first_lemon
-    if on.lemons and on.lemons_lost:
-        more = stages.binomial(loss.others, loss.lemon_share, streams.LEMONS_LOST, "attempt", on.lemons_lost)
-        lemons = lemons + more
-    quick = jnp.zeros_like(loss.n)
-    if on.spares:
-        share = job.params.recovery.spares.quick_share  # type: ignore[union-attr]
-        quick = stages.binomial(loss.n, share, streams.REPAIR_BRANCH, "attempt", on.quick)
-    stages.run(_leaving(in_chain), loss.n, lemons, quick)
+    lemons = loss.first_lemon + stages.binomial(*loss.others, job.on.lemons_lost)
+    quick = _quick(job, stages, loss.n, stages.uniform(streams.REPAIR_BRANCH, "attempt")) if job.on.spares else lemons
+    stages.run(_leave_group, loss.n, lemons, quick)
     return loss.n
 
 
-def _leaving(in_chain: bool) -> Any:
-    def stage(job: Job, lanes: Lanes, draws: Draws, lost: Any, lemons: Any, quick: Any) -> None:
-        leave(job, lanes, draws, lost, lemons, quick, in_chain)
+def _leave_group(job: Job, lanes: Lanes, draws: Draws, lost: Any, lemons: Any, quick: Any) -> None:
+    leave(job, lanes, lost, lemons, in_chain=False)
+    if job.on.spares:
+        change_pool(job, lanes, draws, lost > 0, lanes.now, quick, lost - quick)
 
-    return stage
+
+def _quick(job: Job, stages: Stages | Survey, lost: Any, u: Any) -> Any:
+    """Return of how many nodes the repair is quick."""
+    return stages.binomial(lost, job.fixed.odds["quick"], u, job.on.quick)
+
+
+def move(job: Job, stages: Stages | Survey, race: Race, stopped: tuple[Any, Any, Any], fresh: Any) -> Any:
+    """Let nodes go and come.
+
+    Nodes leave that failures cost, and those that the checks before a start catch; repaired ones come back. In one
+    step that is one of the three in a lane, so that they share what is dear.
+
+    Parameters
+    ----------
+    job : Job
+        What runs.
+    stages : Stages or Survey
+        The step.
+    race : Race
+        What has come.
+    stopped : tuple
+        Lanes that a cause stops, which one, and whether it was a missed culprit's.
+    fresh : array
+        Lanes that were between a stop and a start already before this step.
+
+    Returns
+    -------
+    array
+        Lanes that have been checked before their start.
+    """
+    on = job.on
+    loss, checked, trials = stages.run(_lose_or_check, race, stopped, fresh)
+    found = stages.binomial(*trials, on.lemons_lost | on.lemons_caught)
+    culprits = _culprits(job, stages, checked)
+    n_caught = found
+    for n in culprits.values():
+        n_caught = n_caught + n
+    lost = where(checked, jnp.minimum(n_caught, n_present(job, stages.lanes)), loss.n) if on.preflight else loss.n
+    quick = jnp.zeros_like(lost)
+    if on.spares:
+        u = stages.uniform(streams.REPAIR_BRANCH, "attempt")
+        if on.preflight:
+            u = where(checked, stages.uniform(streams.REPAIR_BRANCH_CAUGHT, "attempt"), u)
+        quick = _quick(job, stages, lost, u)
+    stages.run(_leave_or_return, race, lost, loss.first_lemon + found, quick, culprits)
+    return checked
+
+
+def _lose_or_check(
+    job: Job, lanes: Lanes, draws: Draws, race: Race, stopped: tuple[Any, Any, Any], fresh: Any
+) -> tuple[Loss, Any, Trials]:
+    """Return what failures cost, the lanes that are checked before their start, and who of either is a lemon."""
+    loss = lose(job, lanes, draws, *stopped)
+    n, chance, u = loss.others
+    if not job.on.preflight:
+        return loss._replace(others=None), jnp.zeros_like(fresh), loss.others
+    checked = fresh & (lanes.phase == NODES)
+    if job.on.spares:
+        # A pool changes at most once a step.
+        checked = checked & ~lanes.waiting & (lanes.repaired_at > lanes.now) & ~race.won("repaired", checked)
+    lemons = job.params.lemons
+    if lemons is not None and lemons.caught_in_preflight is not None:
+        n = where(checked, lanes.n_lemons, n)
+        chance = where(checked, lemons.caught_in_preflight, chance)
+        u = where(checked, draws.uniform(streams.PREFLIGHT_LEMONS, "attempt"), u)
+    return loss._replace(others=None), checked, Trials(n, chance, u)
+
+
+def _culprits(job: Job, stages: Stages | Survey, checked: Any) -> dict[int, Any]:
+    """Return how many missed culprits the checks catch, by cause."""
+    caught = {}
+    for index in job.on.repeat:
+        if job.params.causes[index].caught_in_preflight is not None:
+            pending = where(checked, stages.lanes[f"pending_{index}"], 0.0)
+            u = stages.uniform(streams.every_purpose(index), "attempt")
+            caught[index] = stages.binomial(pending, job.fixed.odds[f"culprits_{index}"], u, PENDING)
+    return caught
+
+
+def _leave_or_return(
+    job: Job, lanes: Lanes, draws: Draws, race: Race, lost: Any, lemons: Any, quick: Any, culprits: dict[int, Any]
+) -> None:
+    leave(job, lanes, lost, lemons)
+    for index, n in culprits.items():
+        lanes.put(**{f"pending_{index}": lanes[f"pending_{index}"] - n})
+    if job.on.spares:
+        repaired, by_quick = repair(job, lanes, draws, race)
+        time_s = where(repaired, lanes.repaired_at, lanes.now)
+        minus_quick, minus_slow = where(by_quick, -1.0, 0.0), where(by_quick, 0.0, -1.0)
+        more_quick = where(repaired, minus_quick, quick)
+        more_slow = where(repaired, minus_slow, lost - quick)
+        change_pool(job, lanes, draws, (lost > 0) | repaired, time_s, more_quick, more_slow)
 
 
 def change_pool(job: Job, lanes: Lanes, draws: Draws, mask: Any, time_s: Any, quick: Any, slow: Any) -> None:
@@ -117,26 +210,22 @@ def change_pool(job: Job, lanes: Lanes, draws: Draws, mask: Any, time_s: Any, qu
     lanes.set(mask, in_quick=lanes.in_quick + quick, in_slow=lanes.in_slow + slow, changed_at=time_s)
     lanes.put(n_changes=lanes.n_changes + mask.astype(jnp.uint32))
     lanes.put(nodes_out_most=jnp.maximum(lanes.nodes_out_most, lanes.in_quick + lanes.in_slow))
-    rate = lanes.in_quick * job.per_quick_s + lanes.in_slow * job.per_slow_s
+    rate = lanes.in_quick * job.fixed.per_quick_s + lanes.in_slow * job.fixed.per_slow_s
     waits = draws.exponential(streams.REPAIR_TIME, "change") / rate
-    lanes.set(mask, repaired_at=jnp.where(rate > 0, time_s + waits, jnp.inf))
+    lanes.set(mask, repaired_at=where(rate > 0, time_s + waits, jnp.inf))
 
 
-def repair(job: Job, lanes: Lanes, draws: Draws, race: Race) -> None:
-    """Bring back a node whose repair has ended."""
-    spares = job.params.recovery.spares
-    assert spares is not None
+def repair(job: Job, lanes: Lanes, draws: Draws, race: Race) -> tuple[Any, Any]:
+    """Bring back a node whose repair has ended; return where, and whether it was a quick one."""
     mask = race.won("repaired", jnp.ones_like(lanes.waiting))
-    date = lanes.repaired_at
-    by_quick = lanes.in_quick * job.per_quick_s
-    rate = by_quick + lanes.in_slow * job.per_slow_s
+    by_quick = lanes.in_quick * job.fixed.per_quick_s
+    rate = by_quick + lanes.in_slow * job.fixed.per_slow_s
     quick = draws.uniform(streams.REPAIR_WHICH, "change") * rate < by_quick
     waits, goes_back = _destination(job, lanes, mask)
     lanes.set(waits, present=lanes.present + 1.0, joined=lanes.joined + 1.0, out_of_repair=lanes.out_of_repair + 1.0)
     lanes.set(goes_back, from_cluster=lanes.from_cluster - 1.0)
     lanes.set(mask & ~waits & ~goes_back, n_spares=lanes.n_spares + 1.0)
-    minus_quick, minus_slow = jnp.where(quick, -1.0, 0.0), jnp.where(quick, 0.0, -1.0)
-    change_pool(job, lanes, draws, mask, date, minus_quick, minus_slow)
+    return mask, quick
 
 
 def _destination(job: Job, lanes: Lanes, mask: Any) -> tuple[Any, Any]:
@@ -152,18 +241,18 @@ def _destination(job: Job, lanes: Lanes, mask: Any) -> tuple[Any, Any]:
 
 def take(job: Job, lanes: Lanes, mask: Any) -> tuple[Any, Any]:
     """Fill the job up from the spares; return how many it needed, and how many it is still short of (lanes)."""
-    need = jnp.where(mask, job.params.n_nodes - lanes.present, 0.0)
+    need = where(mask, job.params.n_nodes - lanes.present, 0.0)
     taken = jnp.minimum(need, lanes.n_spares)
     fresh = jnp.minimum(taken, lanes.n_fresh)
     unlimited = jnp.isinf(lanes.n_spares)
     lanes.put(
         present=lanes.present + taken,
-        n_spares=jnp.where(unlimited, lanes.n_spares, lanes.n_spares - taken),
-        n_fresh=jnp.where(unlimited, lanes.n_fresh, lanes.n_fresh - fresh),
+        n_spares=where(unlimited, lanes.n_spares, lanes.n_spares - taken),
+        n_fresh=where(unlimited, lanes.n_fresh, lanes.n_fresh - fresh),
         joined=lanes.joined + taken,
         out_of_repair=lanes.out_of_repair + taken - fresh,
-        n_swaps=lanes.n_swaps + jnp.where(need > 0, 1.0, 0.0),
-        n_exhausted=lanes.n_exhausted + jnp.where(need > taken, 1.0, 0.0),
+        n_swaps=lanes.n_swaps + where(need > 0, 1.0, 0.0),
+        n_exhausted=lanes.n_exhausted + where(need > taken, 1.0, 0.0),
     )
     return need, need - taken
 
@@ -173,25 +262,25 @@ def go_in(job: Job, lanes: Lanes, draws: Draws, starts: Any) -> tuple[Any, Ledge
     ledger, lengths = Ledger(), []
     if job.on.spares:
         swap_s = job.params.recovery.spares.swap_s  # type: ignore[union-attr]
-        lengths.append(("spare_wait", jnp.where(lanes.joined > 0, swap_s, 0.0)))
+        lengths.append(("spare_wait", where(lanes.joined > 0, swap_s, 0.0)))
     queue_s = draws.duration(job.params.recovery.queue_wait, streams.QUEUE, "attempt")
-    lengths.append(("queue", jnp.where(lanes.queue_due, queue_s, 0.0)))
-    pass_down(job, lanes, ledger, starts, lanes.row, lengths)
+    lengths.append(("queue", where(lanes.queue_due, queue_s, 0.0)))
+    pass_down(job, lanes, ledger, starts, lengths)
     return starts & (lanes.phase == NODES), ledger
 
 
 def welcome(job: Job, stages: Stages | Survey, mask: Any, row: Any, number: str = "attempt") -> None:
     """Let the nodes that joined show what they bring: lemons, and failed repairs."""
-    on, lanes, params = job.on, stages.lanes, job.params
+    on, lanes = job.on, stages.lanes
     if not (on.lemons or on.spares):
         return
     lemons = bad = jnp.zeros_like(lanes.now)
     if on.lemons:
-        fraction = params.lemons.fraction  # type: ignore[union-attr]
-        lemons = stages.binomial(lanes.joined, fraction, streams.LEMONS_IN, number, on.lemons_in)
+        u = stages.uniform(streams.LEMONS_IN, number)
+        lemons = stages.binomial(lanes.joined, job.fixed.odds["lemons_in"], u, on.lemons_in)
     if on.spares and on.repeat:
-        chance = params.recovery.spares.repair_failure  # type: ignore[union-attr]
-        bad = stages.binomial(lanes.out_of_repair, chance, streams.REPAIR_FAILURE, number, on.bad_repairs)
+        u = stages.uniform(streams.REPAIR_FAILURE, number)
+        bad = stages.binomial(lanes.out_of_repair, job.fixed.odds["bad_repairs"], u, on.bad_repairs)
     stages.run(_join, mask, row, lemons, bad)
 
 
@@ -228,32 +317,3 @@ def look_for_nodes(job: Job, lanes: Lanes, _: Draws, race: Race, ready: Any) -> 
     enough = lanes.waiting & (lanes.phase == NODES) & (lanes.present >= least)
     lanes.set(enough, waiting=False)
     return (ready & ~waits) | enough, ledger
-
-
-def preflight(job: Job, stages: Stages | Survey, ready: Any) -> None:
-    """Take out what the checks before the start catch: lemons, and missed culprits."""
-    lanes, on = stages.lanes, job.on
-    lemons = jnp.zeros_like(lanes.now)
-    if job.params.lemons is not None and job.params.lemons.caught_in_preflight is not None:
-        n_lemons = jnp.where(ready, lanes.n_lemons, 0.0)
-        chance = job.params.lemons.caught_in_preflight
-        lemons = stages.binomial(n_lemons, chance, streams.PREFLIGHT_LEMONS, "attempt", on.lemons_caught)
-    culprits = jnp.zeros_like(lanes.now)
-    for index in on.repeat:
-        chance = job.params.causes[index].caught_in_preflight
-        if chance is not None:
-            pending = jnp.where(ready, lanes[f"pending_{index}"], 0.0)
-            bound = Bound(_MOST_PENDING, beyond=False)
-            caught = stages.binomial(pending, chance, streams.every_purpose(index), "attempt", bound)
-            lanes.put(**{f"pending_{index}": lanes[f"pending_{index}"] - caught})
-            culprits = culprits + caught
-    lost = stages.run(_caught, lemons + culprits)
-    quick = jnp.zeros_like(lost)
-    if on.spares:
-        share = job.params.recovery.spares.quick_share  # type: ignore[union-attr]
-        quick = stages.binomial(lost, share, streams.REPAIR_BRANCH_CAUGHT, "attempt", on.caught_quick)
-    stages.run(leave, lost, lemons, quick)
-
-
-def _caught(job: Job, lanes: Lanes, _: Draws, n: Any) -> Any:
-    return jnp.minimum(n, n_present(job, lanes))

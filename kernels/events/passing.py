@@ -6,9 +6,12 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
+from mcettr.kernels.elementary import where
 from mcettr.kernels.events.draws import Draws
 from mcettr.kernels.events.hazards import NO_GROUP
-from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Job, Lanes, Ledger
+from mcettr.kernels.events.job import Job
+from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Lanes
+from mcettr.kernels.events.ledger import AFTER, BEFORE, Ledger
 from mcettr.kernels.events.plan import Plan
 from mcettr.kernels.events.race import Race, View
 from mcettr.kernels.events.saves import Advance, Landing, Position, advance, land
@@ -32,11 +35,11 @@ def pass_at_risk(job: Job, lanes: Lanes, _: Draws, view: View, race: Race) -> tu
     """Let startup, restore, pauses and saves before a stop pass, up to the next event of the lanes at risk."""
     ledger = Ledger()
     at_risk = lanes.phase == AT_RISK
-    time_s = jnp.where(at_risk & (race.winner >= 0), race.time_s, 0.0)
+    time_s = where(at_risk & (race.winner >= 0), race.time_s, 0.0)
     startup = jnp.minimum(time_s, lanes.startup_left)
     restore = jnp.minimum(time_s - startup, lanes.restore_left)
-    ledger.book(lanes.row, "startup", startup)
-    ledger.book(lanes.row, "restore", restore)
+    ledger.book(BEFORE, "startup", startup)
+    ledger.book(BEFORE, "restore", restore)
     left = time_s - startup - restore
     if job.on.groups:
         pause = jnp.minimum(left, lanes.pause_left)
@@ -44,11 +47,10 @@ def pass_at_risk(job: Job, lanes: Lanes, _: Draws, view: View, race: Race) -> tu
         lanes.put(pause_left=lanes.pause_left - pause)
         left = left - pause
     if job.on.graceful:
-        _stop_slowly(job, lanes, ledger, view, time_s)
-        left = jnp.where(view.stopping, 0.0, left)
+        left = where(view.stopping, 0.0, left)
     if job.on.spares:
         waits = (lanes.phase == NODES) & lanes.waiting & (race.winner >= 0)
-        ledger.book(lanes.row, "spare_wait", jnp.where(waits, race.time_s, 0.0))
+        ledger.book(BEFORE, "spare_wait", where(waits, race.time_s, 0.0))
     lanes.put(startup_left=lanes.startup_left - startup, restore_left=lanes.restore_left - restore)
     if job.on.nodes_lost:
         lanes.set(at_risk & (lanes.startup_left <= 0) & (lanes.restore_left <= 0), lost_in_chain=0.0)
@@ -69,7 +71,7 @@ def run_clocks(
 def _move_on(job: Job, lanes: Lanes, race: Race, time_s: Any) -> None:
     """Set the clock, and note a start that went well."""
     dated = (race.winner >= 0) & ~jnp.isnan(race.at_s) & (lanes.phase != ENDED)
-    lanes.put(now=jnp.where(dated, race.at_s, lanes.now + time_s))
+    lanes.put(now=where(dated, race.at_s, lanes.now + time_s))
     well = (lanes.phase == AT_RISK) & (lanes.startup_left <= 0)
     if job.on.start_failure:
         well = well & ~lanes.start_fails
@@ -80,16 +82,16 @@ def _move_on(job: Job, lanes: Lanes, race: Race, time_s: Any) -> None:
 
 def _stop_slowly(job: Job, lanes: Lanes, ledger: Ledger, view: View, time_s: Any) -> None:
     """Save before a planned stop, while writes in flight go on."""
-    stopping_s = jnp.where(view.stopping, time_s, 0.0)
+    stopping_s = where(view.stopping, time_s, 0.0)
     ledger.book(jnp.maximum(lanes.stop_row, 0), "checkpoint", stopping_s)
     lanes.put(stop_left=lanes.stop_left - stopping_s)
     durable = view.stopping & (lanes.write_left > 0) & (stopping_s >= lanes.write_left)
-    _count_durable(job, lanes, durable, jnp.where(durable, 1.0, 0.0), lanes.now + lanes.write_left, 0.0)
+    _count_durable(job, lanes, durable, where(durable, 1.0, 0.0), lanes.now + lanes.write_left, 0.0)
     lanes.set(durable, base=lanes.start)
     lanes.put(write_left=jnp.maximum(lanes.write_left - stopping_s, 0.0))
     if job.on.local:
         kept = view.stopping & (lanes.local_left > 0) & (stopping_s >= lanes.local_left)
-        lanes.set(kept, local=lanes.start + lanes.sub_number * job.local_s)
+        lanes.set(kept, local=lanes.start + lanes.sub_number * job.fixed.times.local_s)
         if job.on.retention:
             lanes.set(kept, local_good=False)
         lanes.put(local_left=jnp.maximum(lanes.local_left - stopping_s, 0.0))
@@ -99,7 +101,7 @@ def aim(job: Job, lanes: Lanes, _: Draws, plan: Plan, view: View, passing: Passi
     """Return how long the lanes train short of what follows the end of the work, and where that lands them."""
     left = passing.trained_s
     ends = (left > 0) & (left >= view.all_work_s)
-    time_s = jnp.where(ends, jnp.maximum(view.all_work_s - _TINY_S, 0.0), left)
+    time_s = where(ends, jnp.maximum(view.all_work_s - _TINY_S, 0.0), left)
     return time_s, land(plan, position(job, lanes), view.rest, time_s)
 
 
@@ -113,27 +115,27 @@ def go_on(
     done = advance(plan, position(job, lanes), view.rest, time_s, landing)
     blocked = done.blocked_s + job.params.checkpoint.slowdown * done.slowed_s
     zero = jnp.zeros_like(left)
-    computed = done.computed_s + jnp.where(ends, _left_over(job, plan, done.at), 0.0)
+    computed = done.computed_s + where(ends, _left_over(job, plan, done.at), 0.0)
     return done._replace(
-        blocked_s=jnp.where(trains, blocked, zero) + jnp.where(ends, left - view.all_work_s, zero),
+        blocked_s=where(trains, blocked, zero) + where(ends, left - view.all_work_s, zero),
         slowed_s=zero,
-        n_durable=jnp.where(trains, done.n_durable, zero),
-        computed_s=jnp.where(trains, computed, zero),
+        n_durable=where(trains, done.n_durable, zero),
+        computed_s=where(trains, computed, zero),
     )
 
 
 def _left_over(job: Job, plan: Plan, at: Position) -> Any:
     """Return the rounding that is left to compute."""
-    return jnp.maximum(jnp.minimum(job.params.work_s, 1e30) - at.work(plan), 0.0)
+    return jnp.maximum(job.fixed.total_s - at.work(plan), 0.0)
 
 
 def train(job: Job, lanes: Lanes, _: Draws, plan: Plan, view: View, passing: Passing, done: Advance) -> Ledger:
-    """Let the training take place."""
+    """Let the training take place, or the save before a planned stop."""
     ledger, left = Ledger(), passing.trained_s
     at = position(job, lanes)
     trains = left > 0
     ends = trains & (left >= view.all_work_s)
-    tail = jnp.where(ends, left - jnp.minimum(left, view.all_work_s), 0.0)
+    tail = where(ends, left - jnp.minimum(left, view.all_work_s), 0.0)
     done = _wait_for_writes(job, view, plan, done, ends, tail)
     set_position(job, lanes, trains, done.at)
     ledger.book(job.checkpoint_row, "checkpoint", done.blocked_s)
@@ -142,38 +144,40 @@ def train(job: Job, lanes: Lanes, _: Draws, plan: Plan, view: View, passing: Pas
     _count_durable(job, lanes, trains, done.n_durable, *times)
     if job.on.local and job.on.retention:
         lanes.set(trains & (done.at.local != at.local), local_good=False)
+    if job.on.graceful:
+        _stop_slowly(job, lanes, ledger, view, passing.time_s)
     return ledger
 
 
 def _wait_for_writes(job: Job, view: View, plan: Plan, done: Advance, all_computed: Any, tail: Any) -> Advance:
     """Return the stretch with what follows the end of the work: the write in flight, then the last save."""
     at, waiting = done.at, view.waiting_s
-    total_s = jnp.minimum(job.params.work_s, 1e30)
+    total_s = job.fixed.total_s
     begun = all_computed & ~view.last & (tail >= waiting)
     awaited = begun & (waiting > 0)
     sub = at.sub + jnp.maximum(total_s - at.work(plan), 0.0)
     ended = Position(
-        start=jnp.where(begun, total_s, at.start),
-        base=jnp.where(awaited, at.start, at.base),
-        write_left=jnp.where(begun, plan.write_s - (tail - waiting), jnp.maximum(waiting - tail, 0.0)),
-        sub_number=jnp.where(begun, 0.0, at.sub_number),
-        sub=jnp.where(begun, 0.0, sub),
+        start=where(begun, total_s, at.start),
+        base=where(awaited, at.start, at.base),
+        write_left=where(begun, plan.write_s - (tail - waiting), jnp.maximum(waiting - tail, 0.0)),
+        sub_number=where(begun, 0.0, at.sub_number),
+        sub=where(begun, 0.0, sub),
         local=at.local,
         local_left=jnp.maximum(at.local_left - tail, 0.0),
     )
     if plan.two_tiers:
         kept = (at.local_left > 0) & (tail >= at.local_left)
-        local = jnp.where(kept, at.start + at.sub_number * plan.local_s, at.local)
+        local = where(kept, at.start + at.sub_number * plan.local_s, at.local)
         ended = ended._replace(local=local)
-    new = Position(*(jnp.where(all_computed, a, b) for a, b in zip(ended, at, strict=True)))
+    new = Position(*(where(all_computed, a, b) for a, b in zip(ended, at, strict=True)))
     durable_s = view.all_work_s + waiting
     first = awaited & (done.n_durable == 0)
     return done._replace(
         at=new,
         n_durable=done.n_durable + awaited,
-        first_durable_s=jnp.where(first, durable_s, done.first_durable_s),
-        apart_s=jnp.where(awaited & ~first, jnp.maximum(done.apart_s, durable_s - done.last_durable_s), done.apart_s),
-        last_durable_s=jnp.where(awaited, durable_s, done.last_durable_s),
+        first_durable_s=where(first, durable_s, done.first_durable_s),
+        apart_s=where(awaited & ~first, jnp.maximum(done.apart_s, durable_s - done.last_durable_s), done.apart_s),
+        last_durable_s=where(awaited, durable_s, done.last_durable_s),
     )
 
 
@@ -196,21 +200,21 @@ def _degrade(job: Job, lanes: Lanes, ledger: Ledger, time_s: Any) -> None:
     left = time_s
     params = job.params
     for index in job.on.slow:
-        lost = jnp.where(jnp.isfinite(lanes[f"slow_{index}"]), left * params.causes[index].slowdown, 0.0)
+        lost = where(jnp.isfinite(lanes[f"slow_{index}"]), left * params.causes[index].slowdown, 0.0)
         ledger.book(index + 1, "degraded", lost)
         left = left - lost
     if job.on.groups:
         count = params.recovery.replica_groups.count  # type: ignore[union-attr]
-        lost = jnp.where(lanes.group != NO_GROUP, left / count, 0.0)
+        lost = where(lanes.group != NO_GROUP, left / count, 0.0)
         ledger.book(lanes.group_row, "degraded", lost)
         left = left - lost
     if job.on.shrink:
-        ledger.book(lanes.shrink_row, "degraded", left * (1.0 - lanes.present * job.per_node))
+        ledger.book(lanes.shrink_row, "degraded", left * (1.0 - lanes.present * job.fixed.per_node))
 
 
 def _run_down(job: Job, lanes: Lanes, view: View, passing: Passing, computed_s: Any) -> None:
     time_s = passing.time_s
-    spent = jnp.where(view.hazard > 0, time_s * view.hazard, 0.0)
+    spent = where(view.hazard > 0, time_s * view.hazard, 0.0)
     lanes.put(hazard_left=lanes.hazard_left - spent)
     names = [f"event_{index}" for index in job.on.every] + [f"slow_{index}" for index in job.on.slow]
     if job.on.incidents:
@@ -222,22 +226,22 @@ def _run_down(job: Job, lanes: Lanes, view: View, passing: Passing, computed_s: 
     if job.on.max_attempt or job.on.lease:
         lanes.put(age=lanes.age + time_s)
     if job.on.silent:
-        spent = jnp.where(lanes.corrupt, 0.0, computed_s * view.silent_rate)
+        spent = where(lanes.corrupt, 0.0, computed_s * view.silent_rate)
         lanes.put(silent_left=lanes.silent_left - spent)
-        lanes.put(latency_left=lanes.latency_left - jnp.where(lanes.corrupt, passing.trained_s, 0.0))
+        lanes.put(latency_left=lanes.latency_left - where(lanes.corrupt, passing.trained_s, 0.0))
 
 
-def pass_down(job: Job, lanes: Lanes, ledger: Ledger, mask: Any, row: Any, lengths: list[tuple[str, Any]]) -> None:
+def pass_down(job: Job, lanes: Lanes, ledger: Ledger, mask: Any, lengths: list[tuple[str, Any]]) -> None:
     """Let downtime pass, activity after activity; a maintenance window or the horizon cuts what is left of it."""
     horizon = job.params.horizon_s + jnp.zeros_like(lanes.now)
     until = jnp.minimum(horizon, lanes.window) if job.on.maintenance else horizon
     room = until - lanes.now
     begin = jnp.zeros_like(room)
     for activity, length in lengths:
-        ledger.book(row, activity, jnp.where(mask, jnp.clip(room - begin, 0.0, length), 0.0))
+        ledger.book(AFTER, activity, where(mask, jnp.clip(room - begin, 0.0, length), 0.0))
         begin = begin + length
     cut = mask & (begin >= room)
-    lanes.set(mask, now=jnp.where(begin >= room, until, lanes.now + begin))
+    lanes.set(mask, now=where(begin >= room, until, lanes.now + begin))
     if job.on.maintenance:
         serve_window(job, lanes, ledger, cut & (lanes.window < horizon))
     lanes.set(mask & (lanes.now >= horizon), phase=ENDED, outcome=Outcome.HORIZON)
@@ -248,5 +252,5 @@ def serve_window(job: Job, lanes: Lanes, ledger: Ledger, mask: Any) -> None:
     plan = job.params.maintenance
     assert plan is not None
     length = jnp.minimum(plan.duration_s, job.params.horizon_s - lanes.window)
-    ledger.book(job.planned_row, "maintenance", jnp.where(mask, length, 0.0))
+    ledger.book(job.planned_row, "maintenance", where(mask, length, 0.0))
     lanes.set(mask, now=lanes.window + length, window=lanes.window + plan.every_s)

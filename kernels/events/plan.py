@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 
 
 @jax.tree_util.register_dataclass
@@ -15,7 +14,8 @@ class Plan:
     """The schedule of a lane at its present speed. Divisions are dear: reciprocals come with it."""
 
     local_s: Any
-    n: Any
+    n_others: Any
+    """Local intervals between two main saves, less 1."""
     blocked_s: Any
     """Verification and stall of a main save."""
     background_s: Any
@@ -33,11 +33,12 @@ class Plan:
     cycle_s: Any
     """Time between the starts of two main saves."""
     speed: Any
-    slow_speed: Any
     local_stall_s: Any
     local_write_s: Any
     per_speed: Any
-    per_slow_speed: Any
+    slowed: Any
+    """Share of the speed that is left in the background of a write."""
+    per_slowed: Any
     per_local: Any
     per_main_work: Any
     per_other: Any
@@ -46,36 +47,61 @@ class Plan:
     blocking: bool = field(metadata={"static": True})
     """Whether main saves block for all of their write: no background, by construction."""
 
+    @property
+    def slow_speed(self) -> Any:
+        """Return the speed in the background of a write."""
+        return self.speed * self.slowed
+
+    @property
+    def per_slow_speed(self) -> Any:
+        """Return its reciprocal, or anything where it is 0."""
+        return self.per_speed * self.per_slowed
+
 
 class Times(NamedTuple):
-    """The times of a schedule, all in seconds."""
+    """What a schedule consists of at full speed, all times in seconds."""
 
     interval_s: Any
+    n_others: Any
+    """Local intervals between two main saves, less 1; 0 without a local tier."""
+    local_s: Any
+    per_local: Any
     blocked_s: Any
+    """Verification and stall of a main save."""
     write_s: Any
-    """Verification included, as in `blocked_s`."""
-    n_a_main: Any
+    """Verification included."""
+    background_s: Any
+    background_work_s: Any
+    """What is computed in the background of a write at full speed."""
+    slowed: Any
+    """Share of the speed that is left there."""
+    per_slowed: Any
     local_stall_s: Any
     local_write_s: Any
 
+    def with_write(self, blocked_s: Any, write_s: Any, xp: Any, *, blocking: bool) -> Times:
+        """Return the times with other ones of a main save."""
+        background_s = xp.zeros_like(write_s) if blocking else write_s - blocked_s
+        return self._replace(
+            blocked_s=blocked_s,
+            write_s=write_s,
+            background_s=background_s,
+            background_work_s=self.slowed * background_s,
+        )
 
-def plan_of(times: Times, speed: Any, slowdown: Any, *, two_tiers: bool, blocking: bool) -> Plan:
+
+def plan_of(times: Times, speed: Any, per_speed: Any, xp: Any, *, two_tiers: bool, blocking: bool) -> Plan:
     """Return the schedule at a speed, background writes apart."""
-    zero = jnp.zeros_like(times.blocked_s * speed)
-    n = times.n_a_main if two_tiers else zero + 1.0
-    local_s = times.interval_s / n
-    slow_speed = speed * (1.0 - slowdown)
-    background_s = zero if blocking else times.write_s - times.blocked_s
-    slow_work_s = slow_speed * background_s
-    main_work_s = n * local_s if two_tiers else jnp.maximum(local_s, slow_work_s)
-    first_s = times.blocked_s + background_s + jnp.maximum(local_s - slow_work_s, 0.0) / speed
-    other_s = times.local_stall_s + local_s / speed if two_tiers else zero + 1.0
-    cycle_s = first_s + (n - 1.0) * other_s if two_tiers else first_s
+    slow_work_s = speed * times.background_work_s
+    main_work_s = times.interval_s if two_tiers else xp.maximum(times.local_s, slow_work_s)
+    first_s = times.blocked_s + times.background_s + xp.maximum(times.local_s - slow_work_s, 0.0) * per_speed
+    other_s = times.local_stall_s + times.local_s * per_speed if two_tiers else xp.ones_like(times.local_s)
+    cycle_s = first_s + times.n_others * other_s if two_tiers else first_s
     return Plan(
-        local_s=local_s,
-        n=n,
+        local_s=times.local_s,
+        n_others=times.n_others,
         blocked_s=times.blocked_s,
-        background_s=background_s,
+        background_s=times.background_s,
         slow_work_s=slow_work_s,
         write_s=times.blocked_s if blocking else times.write_s,
         main_work_s=main_work_s,
@@ -83,12 +109,12 @@ def plan_of(times: Times, speed: Any, slowdown: Any, *, two_tiers: bool, blockin
         other_s=other_s,
         cycle_s=cycle_s,
         speed=speed,
-        slow_speed=slow_speed,
-        local_stall_s=times.local_stall_s + zero,
-        local_write_s=times.local_write_s + zero,
-        per_speed=1.0 / speed,
-        per_slow_speed=1.0 / jnp.where(slow_speed > 0, slow_speed, 1.0),
-        per_local=1.0 / local_s,
+        local_stall_s=times.local_stall_s,
+        local_write_s=times.local_write_s,
+        per_speed=per_speed,
+        slowed=times.slowed,
+        per_slowed=times.per_slowed,
+        per_local=times.per_local,
         per_main_work=1.0 / main_work_s,
         per_other=1.0 / other_s,
         per_cycle=1.0 / cycle_s,

@@ -10,13 +10,17 @@ import jax.numpy as jnp
 from mcettr.kernels import streams
 from mcettr.kernels.account import INTERRUPTIONS, Account, Pool
 from mcettr.kernels.attempt import Key
+from mcettr.kernels.elementary import where
 from mcettr.kernels.events import draws, strikes
 from mcettr.kernels.events.draws import Request
-from mcettr.kernels.events.lanes import ENDED, Job, Lanes
+from mcettr.kernels.events.job import Job
+from mcettr.kernels.events.lanes import ENDED, Lanes
 from mcettr.kernels.events.submission import submission
 from mcettr.kernels.events.training import newest_durable
+from mcettr.kernels.fusion import in_one_kernel
 from mcettr.model.budget import ACTIVITIES, Outcome
 
+_LEAVES_A_KERNEL = 16
 _REWORK = ACTIVITIES.index("rework")
 
 
@@ -38,12 +42,13 @@ class Places(NamedTuple):
     """(blocks,) int32."""
 
 
-def first(job: Job, queue: Queue, n_lanes: int, n_timelines: int) -> tuple[dict[str, Any], Places]:
-    """Return the first timelines of all blocks at their submission."""
-    lane = jnp.broadcast_to(jnp.arange(n_lanes, dtype=jnp.int32), (len(queue.first_timeline), n_lanes))
-    begins = lane < queue.n_valid[:, None]
-    index = jnp.where(begins, lane, n_timelines)
-    return _begin(job, queue, index, begins), Places(index, begins.sum(axis=1, dtype=jnp.int32))
+def nobody(job: Job, queue: Queue, n_lanes: int, n_timelines: int) -> tuple[dict[str, Any], Places]:
+    """Return lanes that run nothing yet."""
+    shape = len(queue.first_timeline), n_lanes
+    index = jnp.full(shape, n_timelines, jnp.int32)
+    like = jax.eval_shape(lambda: _begin(job, queue, index, index < 0))
+    state = {name: jnp.zeros(leaf.shape, leaf.dtype) for name, leaf in like.items()}
+    return state | {"phase": jnp.full(shape, ENDED, jnp.int32), "cap": queue.cap}, Places(index, index[:, 0] * 0)
 
 
 def _begin(job: Job, queue: Queue, index: Any, begins: Any) -> dict[str, Any]:
@@ -54,55 +59,81 @@ def _begin(job: Job, queue: Queue, index: Any, begins: Any) -> dict[str, Any]:
     return submission(job, Key(queue.seed, timeline), begins, queue.cap, n_lemons)
 
 
-def empty_book(job: Job, n_blocks: int, n_timelines: int) -> Account:
+class Book(NamedTuple):
+    """The accounts so far."""
+
+    numbers: Any
+    """(blocks, timelines, numbers): those of an `Account`, in its order, besides the sums by cause."""
+    by_cause: Any
+
+
+def empty_book(job: Job, n_blocks: int, n_timelines: int) -> Book:
     """Return the accounts of timelines that have yet to run; those that never do have lasted a second."""
-    zero = jnp.zeros((n_blocks, n_timelines))
+    numbers = jnp.array(jax.tree.leaves(_never_run(job)))
+    table = jnp.zeros((n_blocks, job.n_rows, INTERRUPTIONS + 1))
+    return Book(jnp.broadcast_to(numbers, (n_blocks, n_timelines, len(numbers))), table)
+
+
+def _never_run(job: Job) -> Account:
     return Account(
-        outcome=jnp.full(zero.shape, Outcome.CAPPED, jnp.int8),
-        elapsed_s=jnp.ones(zero.shape),
-        activity_s=(zero,) * INTERRUPTIONS,
-        n_saves=zero,
-        n_failures=zero,
-        by_cause=jnp.zeros((n_blocks, job.n_rows, INTERRUPTIONS + 1)),
-        longest_stretch_s=zero,
-        pool=Pool(zero, zero, zero, zero) if job.on.spares else None,
+        outcome=float(Outcome.CAPPED),
+        elapsed_s=1.0,
+        activity_s=(0.0,) * INTERRUPTIONS,
+        n_saves=0.0,
+        n_failures=0.0,
+        by_cause=None,
+        longest_stretch_s=0.0,
+        pool=Pool(0.0, 0.0, 0.0, 0.0) if job.on.spares else None,
     )
 
 
+def accounts_of(job: Job, book: Book) -> Account:
+    """Return the accounts in a book."""
+    structure = jax.tree.structure(_never_run(job))
+    account = jax.tree.unflatten(structure, list(jnp.moveaxis(book.numbers, -1, 0)))
+    return account._replace(outcome=account.outcome.astype(jnp.int8), by_cause=book.by_cause)
+
+
 def change_over(
-    job: Job, queue: Queue, places: Places, state: dict[str, Any], book: Account
-) -> tuple[dict[str, Any], Places, Account]:
+    job: Job, queue: Queue, places: Places, state: dict[str, Any], book: Book, turn: Any
+) -> tuple[dict[str, Any], Places, Book]:
     """Take the accounts of the lanes whose timeline is over, and begin the next ones of their blocks there."""
-    n_timelines = book.elapsed_s.shape[1]
-    over = (state["phase"] == ENDED) & (places.index < n_timelines)
-    book = _take(job, queue, places, state, book, over)
-    number = places.n_begun[:, None] + jnp.cumsum(over, axis=1, dtype=jnp.int32) - 1
-    begins = over & (number < queue.n_valid[:, None])
-    index = jnp.where(begins, number, jnp.where(over, n_timelines, places.index))
+    n_timelines = book.numbers.shape[1]
+    idle = state["phase"] == ENDED
+    book = _take(job, queue, places, state, book, idle & (places.index < n_timelines))
+    number = places.n_begun[:, None] + jnp.cumsum(idle, axis=1, dtype=jnp.int32) - 1
+    begins = idle & (number < queue.n_valid[:, None])
+    index = where(begins, number, where(idle, n_timelines, places.index))
     fresh = _begin(job, queue, index, begins)
-    state = {name: jnp.where(over, fresh[name], old) if jnp.ndim(old) else old for name, old in state.items()}
+    names = [name for name in state if jnp.ndim(state[name])]
+    for first in range(0, len(names), _LEAVES_A_KERNEL):
+        some = names[first : first + _LEAVES_A_KERNEL]
+
+        def choose(inputs: Any) -> Any:
+            idle, fresh, old = inputs
+            return {name: where(idle, fresh[name], old[name]) for name in old}
+
+        inputs = (idle, {name: fresh[name] for name in some}, {name: state[name] for name in some})
+        state = state | in_one_kernel(choose, inputs, turn)
     return state, Places(index, places.n_begun + begins.sum(axis=1, dtype=jnp.int32)), book
 
 
-def _take(job: Job, queue: Queue, places: Places, state: dict[str, Any], book: Account, over: Any) -> Account:
+def _take(job: Job, queue: Queue, places: Places, state: dict[str, Any], book: Book, over: Any) -> Book:
     """Return the book with the accounts of the timelines that are `over`."""
     account, undurable = account_of(job, Lanes(state), Key(queue.seed, state["timeline"]))
-    where = jnp.where(over, places.index, book.elapsed_s.shape[1])
-    block = jnp.arange(len(where))[:, None]
-
-    def put(old: Any, new: Any) -> Any:
-        return old.at[block, where].set(new.astype(old.dtype), mode="drop")
-
-    lost = jnp.where(over, undurable, 0.0).sum(axis=1)
-    table = book.by_cause.at[:, job.horizon_row, _REWORK].add(lost)
-    return jax.tree.map(put, book._replace(by_cause=None), account)._replace(by_cause=table)
+    new = jnp.stack([leaf.astype(jnp.float64) for leaf in jax.tree.leaves(account)], axis=-1)
+    at = where(over, places.index, book.numbers.shape[1])
+    block = jnp.arange(len(at))[:, None]
+    numbers = book.numbers.at[block, at].set(new, mode="drop")
+    lost = where(over, undurable, 0.0).sum(axis=1)
+    return Book(numbers, book.by_cause.at[:, job.horizon_row, _REWORK].add(lost))
 
 
 def account_of(job: Job, lanes: Lanes, key: Key) -> tuple[Account, Any]:
     """Return the lanes' accounts (sums by cause left out), and the work that was lost at the horizon."""
     done = lanes.outcome == Outcome.DONE
-    productive = jnp.where(done, job.params.work_s, newest_durable(job, lanes))
-    undurable = jnp.where(done, 0.0, strikes.work_now(job, lanes) - newest_durable(job, lanes))
+    productive = where(done, job.params.work_s, newest_durable(job, lanes))
+    undurable = where(done, 0.0, strikes.work_now(job, lanes) - newest_durable(job, lanes))
     seconds = [lanes[f"seconds_{column}"] for column in range(INTERRUPTIONS)]
     seconds[ACTIVITIES.index("productive")] = productive
     seconds[_REWORK] = seconds[_REWORK] + undurable
@@ -125,4 +156,4 @@ def account_of(job: Job, lanes: Lanes, key: Key) -> tuple[Account, Any]:
 def _nodes_out(lanes: Lanes, key: Key) -> Any:
     """Return the nodes in repair at a random instant, now that the last piece of the timeline is known."""
     u = draws.uniform(Request(streams.POOL_INSTANT, "change"), key, {"change": lanes.n_changes})
-    return jnp.where(u * lanes.now < lanes.now - lanes.changed_at, lanes.in_quick + lanes.in_slow, lanes.nodes_out)
+    return where(u * lanes.now < lanes.now - lanes.changed_at, lanes.in_quick + lanes.in_slow, lanes.nodes_out)

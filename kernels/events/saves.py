@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
+from mcettr.kernels.elementary import where
 from mcettr.kernels.events.plan import Plan
 
 _SNAP = 1e-9
@@ -53,7 +54,7 @@ def rest_of(plan: Plan, at: Position) -> Rest:
     blocked = at.write_left if plan.blocking else jnp.maximum(at.write_left - plan.background_s, 0.0)
     if plan.two_tiers:
         local = jnp.maximum(at.local_left - (plan.local_write_s - plan.local_stall_s), 0.0)
-        blocked = jnp.where(at.sub_number > 0, local, blocked)
+        blocked = where(at.sub_number > 0, local, blocked)
     todo = jnp.maximum(plan.local_s - at.sub, 0.0)
     if plan.blocking:
         return Rest(blocked, jnp.zeros_like(blocked), todo, blocked + todo * plan.per_speed)
@@ -65,7 +66,7 @@ def rest_of(plan: Plan, at: Position) -> Rest:
 
 def _n_others(plan: Plan, at: Position) -> Any:
     """Return how many sub-intervals after the present one precede the next main save."""
-    return plan.n - 1.0 - at.sub_number if plan.two_tiers else jnp.zeros_like(at.sub)
+    return plan.n_others - at.sub_number if plan.two_tiers else jnp.zeros_like(at.sub)
 
 
 def until_main_s(plan: Plan, at: Position, rest: Rest) -> Any:
@@ -89,7 +90,7 @@ def reach(plan: Plan, at: Position, rest: Rest, work_s: Any, slack_s: Any) -> Re
             return blocked + amount * plan.per_speed
         slow_work = plan.slow_speed * background
         fast = background + (amount - slow_work) * plan.per_speed
-        return blocked + jnp.where(amount <= slow_work, amount * plan.per_slow_speed, fast)
+        return blocked + where(amount <= slow_work, amount * plan.per_slow_speed, fast)
 
     def n_whole(amount: Any, per_unit: Any) -> Any:
         return jnp.maximum(jnp.ceil((amount - slack_s) * per_unit) - 1.0, 0.0)
@@ -121,7 +122,7 @@ def reach(plan: Plan, at: Position, rest: Rest, work_s: Any, slack_s: Any) -> Re
 
 
 def _where(condition: Any, yes: tuple[Any, ...], no: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(jnp.where(condition, a, b) for a, b in zip(yes, no, strict=True))
+    return tuple(where(condition, a, b) for a, b in zip(yes, no, strict=True))
 
 
 class Landing(NamedTuple):
@@ -143,7 +144,7 @@ def _n_full(time_s: Any, unit_s: Any, per_unit: Any) -> Any:
     """Return how many whole units fit; the product may be off by one at a whole number."""
     n = jnp.floor(time_s * per_unit)
     rest_s = time_s - n * unit_s
-    return n + jnp.where(rest_s >= unit_s, 1.0, 0.0) - jnp.where(rest_s < 0.0, 1.0, 0.0)
+    return n + where(rest_s >= unit_s, 1.0, 0.0) - where(rest_s < 0.0, 1.0, 0.0)
 
 
 def land(plan: Plan, at: Position, rest: Rest, time_s: Any) -> Landing:
@@ -160,14 +161,14 @@ def land(plan: Plan, at: Position, rest: Rest, time_s: Any) -> Landing:
     before = past_main < 0
     early = _n_full(beyond, plan.other_s, plan.per_other)
     others = _n_full(jnp.maximum(phase - plan.first_s, 0.0), plan.other_s, plan.per_other)
-    later = jnp.where(phase < plan.first_s, 0.0, others + 1.0)
-    later_phase = jnp.where(later > 0, phase - plan.first_s - (later - 1.0) * plan.other_s, phase)
+    later = where(phase < plan.first_s, 0.0, others + 1.0)
+    later_phase = where(later > 0, phase - plan.first_s - (later - 1.0) * plan.other_s, phase)
     return Landing(
         over_s=over_s,
-        n_main=jnp.where(before, 0.0, n_cycles + 1.0),
-        n_other=jnp.where(before, early + 1.0, n_others + n_cycles * (plan.n - 1.0) + later),
-        number=jnp.where(before, at.sub_number + 1.0 + early, later),
-        phase_s=jnp.where(before, beyond - early * plan.other_s, later_phase),
+        n_main=where(before, 0.0, n_cycles + 1.0),
+        n_other=where(before, early + 1.0, n_others + n_cycles * plan.n_others + later),
+        number=where(before, at.sub_number + 1.0 + early, later),
+        phase_s=where(before, beyond - early * plan.other_s, later_phase),
     )
 
 
@@ -205,14 +206,14 @@ def _stay(plan: Plan, at: Position, rest: Rest, time_s: Any) -> Advance:
     computed = plan.slow_speed * slowed + plan.speed * (time_s - blocked - slowed)
     durable = (at.write_left > 0) & (time_s >= at.write_left)
     new = at._replace(
-        base=jnp.where(durable, at.start, at.base),
+        base=where(durable, at.start, at.base),
         write_left=jnp.maximum(at.write_left - time_s, 0.0),
         sub=at.sub + computed,
     )
     if plan.two_tiers:
         kept = (at.local_left > 0) & (time_s >= at.local_left)
         began = at.start + at.sub_number * plan.local_s
-        new = new._replace(local=jnp.where(kept, began, at.local), local_left=jnp.maximum(at.local_left - time_s, 0.0))
+        new = new._replace(local=where(kept, began, at.local), local_left=jnp.maximum(at.local_left - time_s, 0.0))
     zero = jnp.zeros_like(time_s)
     return Advance(new, durable.astype(time_s.dtype), blocked, slowed, computed, at.write_left, at.write_left, zero)
 
@@ -234,17 +235,17 @@ def _go_on(plan: Plan, at: Position, rest: Rest, landing: Landing) -> Advance:
     if plan.two_tiers:
         blocked = blocked + (n_other - partial_other) * plan.local_stall_s
         blocked = blocked + partial_other * jnp.minimum(phase, plan.local_stall_s)
-        sub = jnp.where(in_main, sub, plan.speed * jnp.maximum(phase - plan.local_stall_s, 0.0))
+        sub = where(in_main, sub, plan.speed * jnp.maximum(phase - plan.local_stall_s, 0.0))
     slowed = slowed_now
     if not plan.blocking:
         slowed = rest.background_s + (n_main - partial_main) * plan.background_s + partial_main * slowed_now
     first_work = plan.main_work_s if plan.two_tiers else at.sub + rest.todo_s
-    start = at.start + jnp.where(n_main > 0, first_work + (n_main - 1.0) * plan.main_work_s, 0.0)
-    base = jnp.where(in_flight, jnp.where(n_main > 1, start - plan.main_work_s, at.start), start)
+    start = at.start + where(n_main > 0, first_work + (n_main - 1.0) * plan.main_work_s, 0.0)
+    base = where(in_flight, where(n_main > 1, start - plan.main_work_s, at.start), start)
     new = Position(
         start=start,
         base=base,
-        write_left=jnp.where(in_flight, plan.write_s - phase, 0.0),
+        write_left=where(in_flight, plan.write_s - phase, 0.0),
         sub_number=number,
         sub=sub,
         local=at.local,
@@ -256,16 +257,16 @@ def _go_on(plan: Plan, at: Position, rest: Rest, landing: Landing) -> Advance:
     n_new = n_main - in_flight
     main_s = until_main_s(plan, at, rest) + plan.write_s
     waiting = at.write_left > 0
-    last_s = jnp.where(n_new > 0, main_s + (n_new - 1.0) * plan.cycle_s, at.write_left)
-    apart = jnp.where(n_new > 1, plan.cycle_s, 0.0)
-    apart = jnp.maximum(apart, jnp.where(waiting & (n_new > 0), main_s - at.write_left, 0.0))
+    last_s = where(n_new > 0, main_s + (n_new - 1.0) * plan.cycle_s, at.write_left)
+    apart = where(n_new > 1, plan.cycle_s, 0.0)
+    apart = jnp.maximum(apart, where(waiting & (n_new > 0), main_s - at.write_left, 0.0))
     return Advance(
         at=new,
         n_durable=n_new + waiting,
         blocked_s=blocked,
         slowed_s=slowed,
         computed_s=new.work(plan) - at.work(plan),
-        first_durable_s=jnp.where(waiting, at.write_left, main_s),
+        first_durable_s=where(waiting, at.write_left, main_s),
         last_durable_s=last_s,
         apart_s=apart,
     )
@@ -274,9 +275,9 @@ def _go_on(plan: Plan, at: Position, rest: Rest, landing: Landing) -> Advance:
 def _local_saves(plan: Plan, at: Position, new: Position, phase: Any, begun: Any) -> Position:
     """Fill in the newest durable local save, and what is left of the one in flight; main saves come without one."""
     in_other = new.sub_number > 0
-    left = jnp.where(in_other, jnp.maximum(plan.local_write_s - phase, 0.0), 0.0)
+    left = where(in_other, jnp.maximum(plan.local_write_s - phase, 0.0), 0.0)
     began = new.start + new.sub_number * plan.local_s
-    old = jnp.where(at.local_left > 0, at.start + at.sub_number * plan.local_s, at.local)
-    back = jnp.where(new.sub_number == 1, 2.0, 1.0)
-    local = jnp.where(in_other & (left <= 0), began, jnp.where(begun > back, began - back * plan.local_s, old))
+    old = where(at.local_left > 0, at.start + at.sub_number * plan.local_s, at.local)
+    back = where(new.sub_number == 1, 2.0, 1.0)
+    local = where(in_other & (left <= 0), began, where(begun > back, began - back * plan.local_s, old))
     return new._replace(local=local, local_left=left)

@@ -7,30 +7,23 @@ step with all mechanisms grows twenty-fold. A stage is computed once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.scipy.special import ndtri
 
-from mcettr.kernels import streams
-from mcettr.kernels.events.draws import Draws, Request, follows, has_table, uniform
+from mcettr.kernels.elementary import NAMESPACE
+from mcettr.kernels.events.drawing import draws_of_step
+from mcettr.kernels.events.draws import Draws, Request
 from mcettr.kernels.events.features import Bound
-from mcettr.kernels.events.lanes import Job, Lanes, Ledger
+from mcettr.kernels.events.job import Job
+from mcettr.kernels.events.lanes import Lanes, flags_as_int8
 from mcettr.kernels.fusion import Kernel, in_one_kernel
-from mcettr.model.counts import binomial_begin, binomial_beyond, binomial_steps
+from mcettr.model.counts import Odds, Reached, binomial_begin, binomial_beyond, binomial_steps, odds_of, steps_from
 
-_BLOCKS_A_KERNEL, _LAWS_A_KERNEL = 2, 3
-_FIRST_STEPS, _STEPS_A_KERNEL = 8, 16
-
-
-def _add_up(lanes: Lanes, result: Any) -> None:
-    """Add what a stage has booked to the lanes' own sums."""
-    parts = result if isinstance(result, tuple) else (result,)
-    for ledger in (part for part in parts if isinstance(part, Ledger)):
-        for column, amount in ledger.by_column().items():
-            lanes.put(**{f"seconds_{column}": lanes[f"seconds_{column}"] + amount})
+_FIRST_STEPS, _STEPS_A_ROUND = 12, 12
 
 
 class Survey:
@@ -42,14 +35,14 @@ class Survey:
 
     def run(self, stage: Callable[..., Any], *args: Any) -> Any:
         """Run the stage with draws of 1/2."""
-        result = stage(self.job, self.lanes, self.draws, *args)
-        _add_up(self.lanes, result)
-        return result
+        return stage(self.job, self.lanes, self.draws, *args)
 
-    def binomial(self, n: Any, p: Any, purpose: int, count: str, bound: Bound) -> Any:
+    def uniform(self, purpose: int, count: str) -> Any:
+        """Return a half."""
+        return self.draws.uniform(purpose, count)
+
+    def binomial(self, n: Any, p: Any, u: Any, bound: Bound) -> Any:
         """Return counts of 0."""
-        if bound.steps:
-            self.draws.uniform(purpose, count)
         return jnp.zeros_like(n)
 
 
@@ -76,7 +69,7 @@ class Stages:
         self, job: Job, key: Any, lanes: Lanes, counts: dict[Any, Any], turn: Any, requests: list[Request]
     ) -> None:
         self.job, self.lanes, self.turn = job, lanes, turn
-        self.known = self._draw(key, counts, requests)
+        self.known = draws_of_step(key, counts, requests, turn)
 
     def run(self, stage: Callable[..., Any], *args: Any) -> Any:
         """Run ``stage(job, lanes, draws, *args)``, and return what it returns (a tree of lanes)."""
@@ -85,63 +78,62 @@ class Stages:
         view = Lanes(self.lanes.state, kernel.take)
         draws = Draws(shape, lambda request: kernel.take(self.known[request]))
         result = stage(self.job, view, draws, *jax.tree.map(kernel.take, args))
-        _add_up(view, result)
-        changes, result = kernel.give((view.changes, result))
+        changes = flags_as_int8(view.changes)
+        whole = {name: jnp.broadcast_to(value, kernel.first.shape) for name, value in changes.items()}
+        changes, result = kernel.give((whole, result))
         self.lanes.put(**changes)
         return result
 
-    def binomial(self, n: Any, p: Any, purpose: int, count: str, bound: Bound) -> Any:
-        """Return binomial counts of lanes, by as many kernels as their largest count takes."""
-        if not bound.steps:
+    def uniform(self, purpose: int, count: str) -> Any:
+        """Return a draw."""
+        return self.known[Request(purpose, count)]
+
+    def binomial(self, n: Any, p: Any, u: Any, bound: Bound) -> Any:
+        """Return the binomial(n, p) counts of lanes at `u`, in as many rounds as the largest of them takes.
+
+        `p` comes as the `Odds` of a number of the job, or in lanes.
+        """
+        if not bound:
             return jnp.zeros_like(n)
-        u = self.known[Request(purpose, count)]
-        at: Any = None
-        for first in (0, *range(_FIRST_STEPS, bound.steps, _STEPS_A_KERNEL)):
-            some = range(first, min(first + (_STEPS_A_KERNEL if first else _FIRST_STEPS), bound.steps))
 
-            def compute(inputs: Any, some: range = some) -> Any:
-                at, n, p, u = inputs
-                u = u.astype(jnp.float64)
-                begun = binomial_begin(n, p, u, jnp) if at is None else at
-                return binomial_steps(begun, n, p, u, some, jnp)
+        def known(p: Any) -> Odds:
+            return p if isinstance(p, Odds) else odds_of(p, bound.trials, NAMESPACE)
 
-            last = some.stop == bound.steps
-            at = compute((at, n, p, u)) if last else in_one_kernel(compute, (at, n, p, u), self.turn)
+        first = steps_from(0, min(_FIRST_STEPS, bound.steps))
+
+        def begin(inputs: Any) -> Reached:
+            n, p, u = inputs
+            u = u.astype(jnp.float64)
+            odds = known(p)
+            return binomial_steps(binomial_begin(n, odds, u, NAMESPACE), n, odds, u, first, NAMESPACE)
+
+        def count_at_once(inputs: Any) -> Any:
+            return jnp.minimum(begin(inputs).count, inputs[0])
+
+        if bound.steps <= _FIRST_STEPS and not bound.beyond:
+            return in_one_kernel(count_at_once, (n, p, u), self.turn)
+        at = self._further(in_one_kernel(begin, (n, p, u), self.turn), n, known(p), u, bound)
         if not bound.beyond:
             return jnp.minimum(at.count, n)
-        return binomial_beyond(n, p, u.astype(jnp.float64), at.count, jnp, ndtri)
+        return binomial_beyond(n, known(p), u.astype(jnp.float64), at.count, NAMESPACE, ndtri)
 
-    def _draw(self, key: Any, counts: dict[Any, Any], requests: list[Request]) -> dict[Request, Any]:
-        """Make the draws, a few in a kernel, paired ones together; then put through their laws those that have one."""
-        blocks: dict[Any, list[Request]] = {}
-        for request in dict.fromkeys(Request(r.purpose, r.count) for r in requests):
-            pair = request.purpose // 2 if streams.is_paired(request.purpose) else -request.purpose
-            blocks.setdefault((pair, request.count), []).append(request)
-        known: dict[Request, Any] = {}
-        for some in _shared_out(list(blocks.values()), _BLOCKS_A_KERNEL):
-            wanted = [request for block in some for request in block]
-            names = list(dict.fromkeys(request.count for request in wanted))
+    def _further(self, at: Reached, n: Any, odds: Odds, u: Any, bound: Bound) -> Reached:
+        """Look at more counts, a few in a round, as long as any lane's may be among them."""
 
-            def compute(inputs: Any, wanted: list[Request] = wanted, names: list[Any] = names) -> Any:
-                timeline, values = inputs
-                mine = dict(zip(names, values, strict=True))
-                return [uniform(request, key._replace(timeline=timeline), mine) for request in wanted]
+        def going(carry: tuple[Any, Reached]) -> Any:
+            k, at = carry
+            return (k < bound.steps) & jnp.any((u >= at.total) & (k < n))
 
-            inputs = (key.timeline, [counts[name] for name in names])
-            known.update(zip(wanted, in_one_kernel(compute, inputs, self.turn), strict=True))
-        by_law = [request for request in requests if request.law is not None]
-        for laws in _shared_out([r for r in by_law if not has_table(r.law)], _LAWS_A_KERNEL):
+        def look(carry: tuple[Any, Reached]) -> tuple[Any, Reached]:
+            k, at = carry
 
-            def follow(us: Any, laws: list[Request] = laws) -> Any:
-                return [follows(request.law, u) for request, u in zip(laws, us, strict=True)]
+            def compute(inputs: Any) -> Reached:
+                at, n, odds, u = inputs
+                steps = [(some[0, i], some[1, i]) for i in range(_STEPS_A_ROUND)]
+                return binomial_steps(at, n, odds, u.astype(jnp.float64), steps, NAMESPACE)
 
-            us = [known[Request(r.purpose, r.count)] for r in laws]
-            known.update(zip(laws, in_one_kernel(follow, us, self.turn), strict=True))
-        return known | {r: follows(r.law, known[Request(r.purpose, r.count)]) for r in by_law if has_table(r.law)}
+            some = k + jnp.arange(float(_STEPS_A_ROUND))
+            some = jnp.stack([some, 1.0 / (some + 1.0)])
+            return k + _STEPS_A_ROUND, in_one_kernel(compute, (at, n, odds, u), self.turn)
 
-
-def _shared_out(things: list[Any], most: int) -> list[list[Any]]:
-    """Return the things in groups of nearly equal size, at most `most`."""
-    n_groups = -(-len(things) // most)
-    bounds = [round(index * len(things) / n_groups) for index in range(n_groups + 1)] if n_groups else [0]
-    return [things[begin:end] for begin, end in pairwise(bounds)]
+        return lax.while_loop(going, look, (jnp.float64(_FIRST_STEPS), at))[1]

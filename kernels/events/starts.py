@@ -7,9 +7,11 @@ from typing import Any
 import jax.numpy as jnp
 
 from mcettr.kernels import streams
-from mcettr.kernels.elementary import exp, minus_log
+from mcettr.kernels.elementary import exp, where
 from mcettr.kernels.events.draws import Draws
-from mcettr.kernels.events.lanes import AT_RISK, Job, Lanes, Ledger
+from mcettr.kernels.events.job import SNAP, Job
+from mcettr.kernels.events.lanes import AT_RISK, Lanes
+from mcettr.kernels.events.ledger import AFTER, Ledger
 from mcettr.kernels.events.strikes import work_now
 from mcettr.kernels.events.training import NONE, newest_durable, restart_at
 
@@ -22,7 +24,7 @@ def start(job: Job, lanes: Lanes, draws: Draws, mask: Any, failed_reads_s: Any) 
         startup = startup + draws.duration(law, streams.startup_purpose(index), "attempt")
     for index, (_, law) in enumerate(recovery.startup_if_replaced, start=len(recovery.startup)):
         length = draws.duration(law, streams.startup_purpose(index), "attempt")
-        startup = startup + jnp.where(lanes.replaced, length, 0.0)
+        startup = startup + where(lanes.replaced, length, 0.0)
     if on.start_failure:
         chance = recovery.start_failure.probability  # type: ignore[union-attr]
         lanes.set(mask, start_fails=draws.uniform(streams.START_FAILURE, "attempt") < chance)
@@ -43,17 +45,17 @@ def _restore_s(job: Job, lanes: Lanes, draws: Draws) -> Any:
     recovery = job.params.recovery
     position = newest_durable(job, lanes)
     main_s = draws.duration(recovery.restore, streams.RESTORE, "attempt")
-    restore = jnp.where((position > 0) | (job.params.resumes > 0), main_s, 0.0)
+    restore = where((position > 0) | (job.params.resumes > 0), main_s, 0.0)
     if job.on.local:
         local = job.params.checkpoint.local
         assert local is not None
         newest = (lanes.local > NONE) & (lanes.local >= position)
         local_s = draws.duration(local.restore, streams.RESTORE_LOCAL, "attempt")
-        restore = jnp.where(newest, local_s, restore)
+        restore = where(newest, local_s, restore)
     if recovery.data_fast_forward is not None:
         restored = (position > 0) | (job.params.resumes > 0)
         saved = job.params.saved_before_s + position
-        restore = restore + jnp.where(restored, recovery.data_fast_forward * saved, 0.0)
+        restore = restore + where(restored, recovery.data_fast_forward * saved, 0.0)
     return restore
 
 
@@ -62,9 +64,9 @@ def fall_back(job: Job, lanes: Lanes, draws: Draws, mask: Any) -> tuple[Any, Led
     ledger, work_s = Ledger(), work_now(job, lanes)
     wasted = _read_in_vain(job, lanes, draws, mask) if job.on.retention else jnp.zeros_like(lanes.now)
     restored = newest_durable(job, lanes)
-    ledger.book(lanes.row, "rework", jnp.where(mask, jnp.maximum(work_s - restored, 0.0), 0.0))
+    ledger.book(AFTER, "rework", where(mask, jnp.maximum(work_s - restored, 0.0), 0.0))
     restart_at(job, lanes, mask, restored)
-    return jnp.where(mask, wasted, 0.0), ledger
+    return where(mask, wasted, 0.0), ledger
 
 
 def _read_in_vain(job: Job, lanes: Lanes, draws: Draws, mask: Any) -> Any:
@@ -92,13 +94,13 @@ def _read_in_vain(job: Job, lanes: Lanes, draws: Draws, mask: Any) -> Any:
             if name == "local":
                 law = job.params.checkpoint.local.restore  # type: ignore[union-attr]
                 read_s = draws.duration(law, streams.RESTORE_LOCAL, "attempt")
-            wasted = wasted + jnp.where(bad, read_s, 0.0)
+            wasted = wasted + where(bad, read_s, 0.0)
             lanes.set(bad, **{name: NONE})
     chosen, failed = _main_save(job, lanes, draws)
     main = mask & ~extra
-    wasted = wasted + jnp.where(main, failed * main_s, 0.0)
+    wasted = wasted + where(main, failed * main_s, 0.0)
     lowest = jnp.minimum(lanes.lowest, chosen)
-    lanes.set(main, number=chosen, good=chosen, base=chosen * job.times.interval_s, lowest=lowest)
+    lanes.set(main, number=chosen, good=chosen, base=chosen * job.fixed.times.interval_s, lowest=lowest)
     if on.graceful:
         lanes.set(main & (lanes.graceful > lanes.base), graceful=NONE)
     if on.local:
@@ -110,32 +112,31 @@ def _main_save(job: Job, lanes: Lanes, draws: Draws) -> tuple[Any, Any]:
     """Return which main save can be read, and how many reads fail before it."""
     retention = job.params.checkpoint.retention
     assert retention is not None
-    p, every = retention.bad_probability, retention.permanent_every
-    in_a_row = jnp.floor(draws.exponential(streams.BAD_MAIN, "attempt") / minus_log(jnp.clip(p, 1e-300, 1.0 - 1e-15)))
-    bad = jnp.where(p <= 0.0, 0.0, jnp.where(p >= 1.0, jnp.inf, in_a_row))
+    bad = jnp.floor(draws.exponential(streams.BAD_MAIN, "attempt") * job.fixed.bad_in_a_row)
     top, lowest = lanes.number, lanes.lowest
-    known = jnp.where(lanes.good <= top, lanes.good, 0.0)
-    bad = jnp.where(known >= lowest, jnp.minimum(bad, top - known), bad)
+    known = where(lanes.good <= top, lanes.good, 0.0)
+    bad = where(known >= lowest, jnp.minimum(bad, top - known), bad)
     chosen = top - bad
-    permanent = jnp.floor(jnp.minimum(top, lowest - 1.0) / every) * every
-    permanent = jnp.where(jnp.isfinite(every), permanent, 0.0)
+    older = jnp.minimum(top, lowest - 1.0)
+    number = jnp.floor(older * job.fixed.per_permanent + SNAP)
+    permanent = where(job.fixed.per_permanent > 0.0, number * retention.permanent_every, 0.0)
     reads = chosen >= jnp.maximum(lowest, known)
-    failed = jnp.where(reads, bad, jnp.maximum(top - jnp.maximum(lowest, 1.0) + 1.0, 0.0))
-    return jnp.where(reads, chosen, permanent), failed
+    failed = where(reads, bad, jnp.maximum(top - jnp.maximum(lowest, 1.0) + 1.0, 0.0))
+    return where(reads, chosen, permanent), failed
 
 
 def see_incidents(job: Job, lanes: Lanes, draws: Draws, mask: Any) -> None:
     """Draw the state of the fleet after the downtime, and how long it lasts."""
     incidents = job.params.incidents
     assert incidents is not None
-    share = job.incident_share
-    before = jnp.where(lanes.incident, 1.0, 0.0)
+    share = job.fixed.incident_share
+    before = where(lanes.incident, 1.0, 0.0)
     down_s = lanes.now - lanes.down_since
-    chance = share + (before - share) * exp(-job.toggles_per_s * down_s)
-    chance = jnp.where(lanes.attempt == 0, share, chance)
+    chance = share + (before - share) * exp(-(job.fixed.toggles_per_s * down_s))
+    chance = where(lanes.attempt == 0, share, chance)
     seen = mask & (lanes.redraw | (down_s > 0))
     now_on = draws.uniform(streams.INCIDENT_STATE, "toggle") < chance
     lanes.set(seen, incident=now_on)
-    mean_s = jnp.where(now_on, incidents.mean_duration_s, job.quiet_mean_s)
+    mean_s = where(now_on, incidents.mean_duration_s, job.fixed.quiet_mean_s)
     lanes.set(seen, toggle_left=draws.exponential(streams.INCIDENT_TIME, "toggle") * mean_s)
     lanes.put(n_toggle=lanes.n_toggle + seen.astype(jnp.uint32))

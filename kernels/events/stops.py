@@ -7,17 +7,18 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from mcettr.kernels import streams
+from mcettr.kernels.elementary import where
 from mcettr.kernels.events.draws import Draws
 from mcettr.kernels.events.hazards import NO_GROUP
-from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Job, Lanes, Ledger
+from mcettr.kernels.events.job import SNAP, Job
+from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Lanes
+from mcettr.kernels.events.ledger import AFTER, Ledger
 from mcettr.kernels.events.passing import pass_down, serve_window
 from mcettr.kernels.events.race import Race, View
-from mcettr.kernels.events.strikes import Strike, check_s, kind_is, work_now
+from mcettr.kernels.events.strikes import Strike, check_s, kind_is, miss, work_now
 from mcettr.kernels.events.training import NONE, newest_durable, restart_at, write_time_s
 from mcettr.model.budget import Outcome
 from mcettr.model.params import Cause
-
-_SNAP = 1e-9
 
 
 class Stop(NamedTuple):
@@ -43,13 +44,13 @@ def apply_event(
     at_risk = lanes.phase == AT_RISK
     never = jnp.zeros_like(at_risk)
     crash = struck.mask & kind_is(job, struck.cause, _crashes) & ~grouped
-    row = jnp.where(struck.mask, struck.cause + 1, lanes.row)
+    row = where(struck.mask, struck.cause + 1, lanes.row)
     graceful, found, failed_start, queues = never, never, never, never
     trains = (lanes.startup_left <= 0) & (lanes.restore_left <= 0)
     for index in on.slow:
         due = race.won(f"slow_{index}", at_risk)
         lanes.set(due, **{f"slow_{index}": 1e30})
-        graceful, row = graceful | due, jnp.where(due, index + 1, row)
+        graceful, row = graceful | due, where(due, index + 1, row)
     if on.preemption:
         preempted = struck.mask & kind_is(job, struck.cause, lambda c: c.kind == "preemption")
         notice_s = _picked(job, struck.cause, "notice_s")
@@ -61,8 +62,9 @@ def apply_event(
         failed_start = race.won("start_failed", at_risk)
     if on.silent:
         found = race.won("corruption", at_risk) & lanes.corrupt
-        row = jnp.where(found, lanes.corrupt_cause + 1, row)
-    ledger.interrupt(row, crash | graceful | found)
+        row = where(found, lanes.corrupt_cause + 1, row)
+    # A stop that is announced has its own row until it comes.
+    ledger.interrupt(row if on.graceful else AFTER, crash | graceful | found)
     stopped = crash | found | failed_start
     if on.graceful:
         stopped, row, queues = _planned(job, lanes, view, race, (stopped, row, queues), graceful, trains)
@@ -80,7 +82,7 @@ def _picked(job: Job, cause: Any, name: str) -> Any:
     for index, record in enumerate(job.params.causes):
         number = getattr(record, name)
         if number is not None:
-            value = jnp.where(cause == index, number, value)
+            value = where(cause == index, number, value)
     return value
 
 
@@ -101,21 +103,21 @@ def _planned(
     if on.max_attempt:
         over = race.won("max_attempt", at_risk)
         graceful, queues = graceful | over, queues | over
-        row = jnp.where(over, job.planned_row, row)
+        row = where(over, job.planned_row, row)
     begins = graceful & trains
     lanes.set(begins, stop_row=row, stop_left=length, stop_queues=queues)
     if on.groups:
         lanes.set(begins | race.won("prepare", at_risk), pause_left=0.0)
     stopped = stopped | (graceful & ~trains)
     ends = race.won("stopped", at_risk)
-    row = jnp.where(ends, lanes.stop_row, row)
-    queues = jnp.where(ends, lanes.stop_queues, queues)
+    row = where(ends, lanes.stop_row, row)
+    queues = where(ends, lanes.stop_queues, queues)
     window = jnp.zeros_like(ends)
     if on.maintenance:
         lanes.set(race.won("prepare", at_risk), stop_row=job.planned_row, stop_left=jnp.inf, stop_queues=False)
         window = race.won("window", at_risk)
         ends_in_window = window & (lanes.stop_row == job.planned_row) & jnp.isinf(lanes.stop_left)
-        row = jnp.where(window, job.planned_row, row)
+        row = where(window, job.planned_row, row)
         queues = queues & ~window
         stopped, ends = stopped | window, ends | ends_in_window
     _save_gracefully(job, lanes, ends)
@@ -134,7 +136,7 @@ def _save_gracefully(job: Job, lanes: Lanes, ends: Any) -> None:
     )
     if job.on.retention:
         lanes.set(ends, graceful_good=False)
-    done = ends & (work_s >= job.params.work_s * (1.0 - _SNAP))
+    done = ends & (work_s >= job.fixed.nearly_done_s)
     lanes.set(done, phase=ENDED, outcome=Outcome.DONE)
 
 
@@ -146,7 +148,7 @@ def _end(job: Job, lanes: Lanes, race: Race) -> None:
         done,
         phase=ENDED,
         outcome=Outcome.DONE,
-        n_saves=lanes.n_saves + jnp.where(counted, 0.0, 1.0),
+        n_saves=lanes.n_saves + where(counted, 0.0, 1.0),
         longest=jnp.maximum(lanes.longest, lanes.now - lanes.last_durable),
         last_durable=lanes.now,
     )
@@ -163,7 +165,7 @@ def roll_back(job: Job, lanes: Lanes, _: Draws, stop: Stop) -> tuple[Any, Ledger
     if on.silent:
         _before_corruption(job, lanes, stop.found)
     durable = newest_durable(job, lanes)
-    ledger.book(stop.row, "rework", jnp.where(mask, work_s - durable, 0.0))
+    ledger.book(AFTER, "rework", where(mask, work_s - durable, 0.0))
     restart_at(job, lanes, mask, durable)
     for index in on.slow:
         lanes.set(mask, **{f"slow_{index}": jnp.inf})
@@ -194,27 +196,33 @@ def _before_corruption(job: Job, lanes: Lanes, found: Any) -> None:
         lanes.set(found & (lanes.graceful > at), graceful=NONE)
     if job.on.local:
         lanes.set(found & (lanes.local > at), local=NONE)
-    clean = jnp.floor(at * job.per_interval + _SNAP)
+    clean = jnp.floor(at * job.fixed.per_interval + SNAP)
     number = jnp.minimum(lanes.number, clean)
-    lanes.set(found, number=number, base=number * job.times.interval_s, corrupt=False)
+    lanes.set(found, number=number, base=number * job.fixed.times.interval_s, corrupt=False)
 
 
-def downtime(job: Job, lanes: Lanes, draws: Draws, stop: Stop) -> Ledger:
+def find_out(job: Job, lanes: Lanes, draws: Draws, stop: Stop, by_cause: Any) -> tuple[Any, Any]:
+    """Return how long detection and diagnosis take; a culprit may be missed in the lanes that a cause stops."""
+    cause = stop.row - 1
+    miss(job, lanes, draws, by_cause, cause)
+    detection = where(stop.crash, detection_s(job, draws, cause), 0.0)
+    return detection, where(stop.crash | stop.found, diagnosis_s(job, draws, cause), 0.0)
+
+
+def downtime(job: Job, lanes: Lanes, draws: Draws, stop: Stop, detection: Any, diagnosis: Any) -> Ledger:
     """Let detection and diagnosis pass, or the wait for a human, or the maintenance that stopped the job."""
     ledger, mask = Ledger(), stop.any & (lanes.phase == NODES)
-    detection = jnp.where(stop.crash, detection_s(job, draws, stop.row - 1), 0.0)
-    diagnosis = jnp.where(stop.crash | stop.found, diagnosis_s(job, draws, stop.row - 1), 0.0)
     if job.on.start_failure:
         failure = job.params.recovery.start_failure
         assert failure is not None
         human = mask & stop.failed_start & (lanes.tries >= failure.max_attempts)
         lanes.set(human, tries=0.0, redraw=True)
-        diagnosis = jnp.where(human, draws.duration(failure.escalation, streams.ESCALATION, "attempt"), diagnosis)
+        diagnosis = where(human, draws.duration(failure.escalation, streams.ESCALATION, "attempt"), diagnosis)
     if job.on.maintenance:
         serve_window(job, lanes, ledger, mask & _is_window(job, stop))
         lanes.set(mask & (lanes.now >= job.params.horizon_s), phase=ENDED, outcome=Outcome.HORIZON)
         mask = mask & (lanes.phase == NODES)
-    pass_down(job, lanes, ledger, mask, lanes.row, [("detection", detection), ("diagnosis", diagnosis)])
+    pass_down(job, lanes, ledger, mask, [("detection", detection), ("diagnosis", diagnosis)])
     return ledger
 
 
@@ -227,8 +235,8 @@ def detection_s(job: Job, draws: Draws, cause: Any) -> Any:
         length = draws.duration(record.detection, streams.DETECTION, "attempt")
         if record.caught_in_check is not None:
             purposes = streams.CHECK_PHASE, streams.CHECK_CATCH
-            length = jnp.minimum(length, check_s(job, draws, record, purposes, "attempt"))
-        value = jnp.where(cause == index, length, value)
+            length = jnp.minimum(length, check_s(job, draws, index, purposes, "attempt"))
+        value = where(cause == index, length, value)
     return value
 
 
@@ -236,5 +244,5 @@ def diagnosis_s(job: Job, draws: Draws, cause: Any) -> Any:
     """Return the diagnosis time of the striking cause."""
     value = jnp.zeros(cause.shape)
     for index, record in enumerate(job.params.causes):
-        value = jnp.where(cause == index, draws.duration(record.diagnosis, streams.DIAGNOSIS, "attempt"), value)
+        value = where(cause == index, draws.duration(record.diagnosis, streams.DIAGNOSIS, "attempt"), value)
     return value

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from mcettr.kernels import streams
-from mcettr.kernels.elementary import minus_log
+from mcettr.kernels.elementary import where
 from mcettr.kernels.events import hazards
 from mcettr.kernels.events.draws import Draws
-from mcettr.kernels.events.lanes import AT_RISK, Job, Lanes
+from mcettr.kernels.events.job import Job
+from mcettr.kernels.events.lanes import AT_RISK, Lanes
 from mcettr.kernels.events.race import Race, View, silent_parts
-from mcettr.model.params import Cause
 
 
 class Strike(NamedTuple):
@@ -48,7 +48,7 @@ def strike(job: Job, lanes: Lanes, draws: Draws, view: View, race: Race) -> Stri
         assert law is not None
         next_s = draws.duration(law, streams.every_purpose(index), ("next_event", index))
         lanes.set(mine, **{f"event_{index}": next_s, f"n_event_{index}": lanes[f"n_event_{index}"] + 1})
-        cause, mask = jnp.where(mine, index, cause), mask | mine
+        cause, mask = where(mine, index, cause), mask | mine
     return Strike(mask, cause, repeated)
 
 
@@ -58,7 +58,7 @@ def _of(number: Any, values: list[int]) -> Any:
         return number
     result = jnp.full_like(number, values[0])
     for position, value in enumerate(values[1:], start=1):
-        result = jnp.where(number == position, value, result)
+        result = where(number == position, value, result)
     return result
 
 
@@ -81,17 +81,15 @@ def slow_down(job: Job, lanes: Lanes, draws: Draws, struck: Strike) -> None:
         length = draws.duration(cause.detection, streams.SLOW_DETECTION, count)
         if cause.caught_in_check is not None:
             purposes = streams.SLOW_CHECK_PHASE, streams.SLOW_CHECK_CATCH
-            length = jnp.minimum(length, check_s(job, draws, cause, purposes, count))
+            length = jnp.minimum(length, check_s(job, draws, index, purposes, count))
         begins = struck.mask & (struck.cause == index) & jnp.isinf(lanes[f"slow_{index}"])
         # A detection that never comes leaves the job slow: it is finite in the slot, beyond any horizon.
         lanes.set(begins, **{f"slow_{index}": jnp.minimum(length, 1e30)})
 
 
-def check_s(job: Job, draws: Draws, cause: Cause, purposes: tuple[int, int], count: Any) -> Any:
+def check_s(job: Job, draws: Draws, cause: int, purposes: tuple[int, int], count: Any) -> Any:
     """Return when a periodic check finds the fault of a cause."""
-    p = cause.caught_in_check
-    missed = jnp.floor(draws.exponential(purposes[1], count) / minus_log(jnp.maximum(1.0 - p, 1e-15)))
-    missed = jnp.where(p >= 1.0, 0.0, jnp.where(p > 0.0, missed, jnp.inf))
+    missed = jnp.floor(draws.exponential(purposes[1], count) * job.fixed.misses[cause])
     return job.params.check_every_s * (draws.uniform(purposes[0], count) + missed)
 
 
@@ -106,19 +104,27 @@ def corrupt(job: Job, lanes: Lanes, draws: Draws, view: View, race: Race) -> Non
         length = draws.duration(record.detection, streams.SILENT_LATENCY, "strike")
         if record.caught_in_check is not None:
             purposes = streams.SILENT_CHECK_PHASE, streams.SILENT_CHECK_CATCH
-            length = jnp.minimum(length, check_s(job, draws, record, purposes, "strike"))
-        latency = jnp.where(cause == index, length, latency)
+            length = jnp.minimum(length, check_s(job, draws, index, purposes, "strike"))
+        latency = where(cause == index, length, latency)
     work_s = work_now(job, lanes)
     lanes.set(mask, corrupt=True, corrupt_cause=cause, corrupt_work=work_s, latency_left=jnp.minimum(latency, 1e30))
     lanes.set(mask, silent_left=draws.exponential(streams.SILENT_STRIKE, "next_strike"))
     lanes.put(n_silent=lanes.n_silent + mask.astype(jnp.uint32))
 
 
+def turn(job: Job, lanes: Lanes, draws: Draws, view: View, race: Race) -> None:
+    """Let incidents begin and end, and corruption strike."""
+    if job.on.incidents:
+        toggle(job, lanes, draws, race)
+    if job.on.silent:
+        corrupt(job, lanes, draws, view, race)
+
+
 def work_now(job: Job, lanes: Lanes) -> Any:
     """Return the work computed so far."""
     work_s = lanes.start + lanes.sub
     if job.on.local:
-        work_s = work_s + lanes.sub_number * job.local_s
+        work_s = work_s + lanes.sub_number * job.fixed.times.local_s
     return work_s
 
 
@@ -128,7 +134,7 @@ def toggle(job: Job, lanes: Lanes, draws: Draws, race: Race) -> None:
     incidents = job.params.incidents
     assert incidents is not None
     begins = mask & ~lanes.incident
-    mean_s = jnp.where(begins, incidents.mean_duration_s, job.quiet_mean_s)
+    mean_s = where(begins, incidents.mean_duration_s, job.fixed.quiet_mean_s)
     lanes.set(mask, toggle_left=draws.exponential(streams.INCIDENT_TIME, "toggle") * mean_s, incident=begins)
     lanes.put(n_toggle=lanes.n_toggle + mask.astype(jnp.uint32))
 

@@ -8,11 +8,12 @@ import jax.numpy as jnp
 
 from mcettr.kernels import streams
 from mcettr.kernels.account import INTERRUPTIONS
-from mcettr.kernels.elementary import minus_log
+from mcettr.kernels.elementary import minus_log, where
 from mcettr.kernels.events import draws
 from mcettr.kernels.events.draws import Request
 from mcettr.kernels.events.hazards import NO_GROUP
-from mcettr.kernels.events.lanes import ENDED, NODES, Job
+from mcettr.kernels.events.job import Job
+from mcettr.kernels.events.lanes import ENDED, NODES, flags_as_int8
 from mcettr.kernels.events.training import NONE
 from mcettr.model.budget import Outcome
 from mcettr.model.distributions import is_fixed
@@ -32,7 +33,7 @@ def submission(job: Job, key: Any, valid: Any, cap: Any, n_lemons: Any = None) -
     state: dict[str, Any] = {
         "timeline": key.timeline,
         "now": zero,
-        "phase": jnp.where(valid, NODES, ENDED).astype(jnp.int32),
+        "phase": where(valid, NODES, ENDED).astype(jnp.int32),
         "outcome": jnp.full(shape, Outcome.CAPPED, jnp.int32),
         "attempt": first,
         "cap": jnp.asarray(cap, jnp.uint32),
@@ -83,7 +84,7 @@ def submission(job: Job, key: Any, valid: Any, cap: Any, n_lemons: Any = None) -
         state[f"n_event_{index}"] = first
     state |= {f"seconds_{column}": zero for column in range(INTERRUPTIONS + 1)}
     state |= {f"slow_{index}": never for index in on.slow} | {f"pending_{index}": zero for index in on.repeat}
-    return state
+    return flags_as_int8(state)
 
 
 def _lemons(job: Job, given: Any) -> Any:

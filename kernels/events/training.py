@@ -6,15 +6,15 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from mcettr.kernels.elementary import where
 from mcettr.kernels.events.hazards import NO_GROUP
-from mcettr.kernels.events.lanes import Job, Lanes
+from mcettr.kernels.events.job import SNAP, Job
+from mcettr.kernels.events.lanes import Lanes
 from mcettr.kernels.events.plan import Plan, plan_of
 from mcettr.kernels.events.saves import Position
 
 NONE = -1.0
 """Position of a save that does not exist."""
-
-_SNAP = 1e-9
 
 
 def write_time_s(job: Job, lanes: Lanes) -> Any:
@@ -22,29 +22,32 @@ def write_time_s(job: Job, lanes: Lanes) -> Any:
     return lanes.write_s if job.on.write_law else job.params.checkpoint.write_time_s
 
 
-def speed(job: Job, lanes: Lanes) -> Any:
-    """Return the speed of computing, background writes apart."""
-    value = jnp.ones_like(lanes.now)
+def speed(job: Job, lanes: Lanes) -> tuple[Any, Any]:
+    """Return the speed of computing, background writes apart, and its reciprocal."""
+    factors: list[tuple[Any, Any, Any]] = []
     for index in job.on.slow:
-        cause = job.params.causes[index]
-        value = value * jnp.where(jnp.isfinite(lanes[f"slow_{index}"]), 1.0 - cause.slowdown, 1.0)
-    if job.on.groups:
-        count = job.params.recovery.replica_groups.count  # type: ignore[union-attr]
-        value = value * jnp.where(lanes.group != NO_GROUP, (count - 1.0) / count, 1.0)
+        factors.append((jnp.isfinite(lanes[f"slow_{index}"]), *job.fixed.slow[index]))
+    if job.fixed.without_group is not None:
+        factors.append((lanes.group != NO_GROUP, *job.fixed.without_group))
     if job.on.shrink:
-        # A job without nodes does not train, so that any number will do, and 0 would not.
-        value = value * jnp.where(lanes.present > 0, lanes.present * job.per_node, 1.0)
-    return value
+        # A job without nodes does not train.
+        share = lanes.present * job.fixed.per_node
+        factors.append((lanes.present > 0, share, 1.0 / share))
+    value = inverse = jnp.ones_like(lanes.now)
+    for slower, factor, its_inverse in factors:
+        value = value * where(slower, factor, 1.0)
+        inverse = inverse * where(slower, its_inverse, 1.0)
+    return value, inverse
 
 
 def plan_now(job: Job, lanes: Lanes, _: Any) -> Plan:
     """Return the schedule of saves at the lanes' present speed, where it varies."""
-    times, save = job.times, job.params.checkpoint
+    times, save = job.fixed.times, job.params.checkpoint
     if job.on.write_law:
         stall_s = jnp.minimum(save.stall_fixed_s + save.stall_share * lanes.write_s, lanes.write_s)
         verify_s = save.verify_s if job.on.verify else 0.0
-        times = times._replace(blocked_s=stall_s + verify_s, write_s=lanes.write_s + verify_s)
-    return plan_of(times, speed(job, lanes), save.slowdown, two_tiers=job.on.local, blocking=save.blocking)
+        times = times.with_write(stall_s + verify_s, lanes.write_s + verify_s, jnp, blocking=save.blocking)
+    return plan_of(times, *speed(job, lanes), jnp, two_tiers=job.on.local, blocking=save.blocking)
 
 
 def position(job: Job, lanes: Lanes) -> Position:
@@ -77,6 +80,6 @@ def restart_at(job: Job, lanes: Lanes, mask: Any, work_s: Any) -> None:
     lanes.set(mask, start=lanes.base, write_left=0.0, sub=work_s - lanes.base)
     if job.on.local:
         beyond = work_s - lanes.base
-        number = jnp.minimum(jnp.floor(beyond * job.per_local + _SNAP), job.times.n_a_main - 1.0)
-        sub = jnp.maximum(beyond - number * job.local_s, 0.0)
+        number = jnp.minimum(jnp.floor(beyond * job.fixed.times.per_local + SNAP), job.fixed.times.n_others)
+        sub = jnp.maximum(beyond - number * job.fixed.times.local_s, 0.0)
         lanes.set(mask, sub_number=number, sub=sub, local_left=0.0)

@@ -16,6 +16,7 @@ from mcettr.engine.device import Device
 from mcettr.engine.lemons import with_lemons
 from mcettr.engine.rates import cell_factors
 from mcettr.kernels.events.features import features_of
+from mcettr.kernels.events.job import numbers_of
 from mcettr.kernels.moments import Batch
 from mcettr.kernels.streams import RATE_GROUP, seed_key
 from mcettr.kernels.timeline import compiled
@@ -25,7 +26,7 @@ N_LANES = 64
 """Timelines a block; a block belongs to one cell."""
 
 _BLOCKS_CPU, _BLOCKS_GPU = 128, 4096
-_BLOCKS_OF_EVENTS = 32
+_BLOCKS_OF_EVENTS = 16
 """Blocks a call of the event loop on a processor: its many arrays then stay in the cache."""
 _MOST_TURNS = 8
 """Timelines that a lane of the event loop runs one after the other in a call, at most."""
@@ -95,6 +96,7 @@ class JaxEngine:
                 first.astype(np.uint32),
                 padded(blocks.n_valid, 0).astype(np.int32),
                 np.uint32(self.cap),
+                None if self.features.none else numbers_of(params, self.features),
             )
             return Batch(*(None if part is None else np.asarray(part)[:n] for part in result))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from mcettr.kernels.streams import LEMONS_AT_START, draw, seed_key
 from mcettr.model.params import Params
@@ -27,15 +28,13 @@ def lemons_at_start(n_nodes: Any, fraction: Any, seed: int, timelines: NDArray[n
     >>> lemons_at_start(1000.0, 0.01, 0, np.array([0, 1, 2]))
     array([8., 7., 8.])
     """
-    from scipy import stats
-
     zero = np.zeros(1, np.uint32)
     u = draw(seed_key(seed), timelines.astype(np.uint32), LEMONS_AT_START, zero).astype(np.float64)
     jobs = np.stack(np.broadcast_arrays(np.asarray(n_nodes, np.float64), np.asarray(fraction, np.float64), u))
     result = np.zeros(u.shape)
     for n, p in np.unique(jobs[:2].reshape(2, -1), axis=1).T:
         mine = (jobs[0] == n) & (jobs[1] == p)
-        reached = stats.binom.cdf(np.arange(int(n) + 1), n, p)
+        reached = special.bdtr(np.arange(n + 1.0), int(n), p)
         result[mine] = np.minimum(np.searchsorted(reached, u[mine]), n)
     return result
 

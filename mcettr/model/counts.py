@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -61,14 +62,31 @@ def sample_count(law: Counts, u: Any, xp: Any = np) -> Any:
     [0.0, 1.0, 5.0]
     """
     count = law.values[0] + xp.zeros_like(u)
-    steps = zip(law.values, law.values[1:], law.cumulative, strict=False)
-    for below, above, reached in steps:
-        count = count + xp.where(u >= reached, above - below, 0.0)
+    for above, reached in zip(law.values[1:], law.cumulative, strict=False):
+        count = xp.where(u >= reached, above, count)
     return count
 
 
 EXACT = 64
 """Up to this many trials binomial counts are exact; beyond, the normal law with their mean and variance is."""
+
+
+class Odds(NamedTuple):
+    """A chance in the forms that a binomial law needs."""
+
+    p: Any
+    odds: Any
+    """p / (1 - p)."""
+    powers: tuple[Any, ...]
+    """1 - p to the powers 1, 2, 4, and so on."""
+
+
+def odds_of(p: Any, most: int = EXACT, xp: Any = np) -> Odds:
+    """Return a chance in the forms needed for up to `most` trials, or `EXACT` if that is less."""
+    powers = [xp.clip(1.0 - p, 1e-300, 1.0)]
+    for _ in range(1, max(min(most, EXACT), 1).bit_length()):
+        powers.append(powers[-1] * powers[-1])
+    return Odds(p, p / powers[0], tuple(powers))
 
 
 class Reached(NamedTuple):
@@ -80,39 +98,38 @@ class Reached(NamedTuple):
     total: Any
 
 
-def binomial_begin(n: Any, p: Any, u: Any, xp: Any = np) -> Reached:
-    """Return the state from which `binomial_steps` goes on."""
-    chance = _power(xp.clip(1.0 - p, 1e-300, 1.0), xp.minimum(n, float(EXACT)), xp) + 0.0 * u
+def binomial_begin(n: Any, odds: Odds, u: Any, xp: Any = np) -> Reached:
+    """Return the state from which `binomial_steps` goes on: the chance of none, a product of few factors."""
+    chance, rest = xp.ones_like(odds.p * n + u), xp.minimum(n, float(EXACT))
+    for power in odds.powers:
+        half = xp.floor(0.5 * rest)
+        chance = xp.where(rest > 2.0 * half, chance * power, chance)
+        rest = half
     return Reached(xp.zeros_like(chance), chance, chance)
 
 
-def _power(base: Any, n: Any, xp: Any) -> Any:
-    """Return base^n for whole n up to `EXACT`, by squaring: a few products, which processors do for many lanes."""
-    result, square, rest = xp.ones_like(base * n), base, n
-    for _ in range(EXACT.bit_length()):
-        half = xp.floor(0.5 * rest)
-        result = xp.where(rest > 2.0 * half, result * square, result)
-        square, rest = square * square, half
-    return result
-
-
-def binomial_steps(at: Reached, n: Any, p: Any, u: Any, steps: range, xp: Any = np) -> Reached:
-    """Return the state after looking at the counts `steps`.
+def binomial_steps(at: Reached, n: Any, odds: Odds, u: Any, steps: Iterable[tuple[Any, Any]], xp: Any = np) -> Reached:
+    """Return the state after looking at the counts `steps`, pairs of k and 1/(k + 1).
 
     Beyond `n` the probabilities are 0, and their sum is above any uniform; where p is 1 (and the sum stays 0) the
     count runs on past `n`: cut it there.
     """
     count, chance, total = at
-    odds = p / xp.clip(1.0 - p, 1e-300, 1.0)
-    for k in steps:
+    for k, per_next in steps:
         count = count + xp.where(u >= total, 1.0, 0.0)
-        chance = chance * (odds * (n - k) * (1.0 / (k + 1.0)))
+        chance = chance * (odds.odds * (n - k) * per_next)
         total = total + chance
     return Reached(count, chance, total)
 
 
-def binomial_beyond(n: Any, p: Any, u: Any, count: Any, xp: Any = np, ndtri: Any = special.ndtri) -> Any:
+def steps_from(first: int, end: int) -> list[tuple[float, float]]:
+    """Return the counts from `first` to before `end` as `binomial_steps` wants them."""
+    return [(float(k), 1.0 / (k + 1.0)) for k in range(first, end)]
+
+
+def binomial_beyond(n: Any, odds: Odds, u: Any, count: Any, xp: Any = np, ndtri: Any = special.ndtri) -> Any:
     """Return the count of the normal law for more than `EXACT` trials, else `count`."""
+    p = odds.p
     near = xp.clip(xp.floor(n * p + ndtri(u) * xp.sqrt(n * p * (1.0 - p)) + 0.5), 0.0, n)
     return xp.where(n > EXACT, near, xp.minimum(count, n))
 
@@ -123,5 +140,5 @@ def binomial(n: Any, p: Any, u: Any) -> Any:
     >>> binomial(np.array([1.0, 1.0, 3.0]), 0.25, np.array([0.7, 0.8, 0.99])).tolist()
     [0.0, 1.0, 3.0]
     """
-    most = range(int(min(np.max(n, initial=0.0), EXACT)))
-    return binomial_beyond(n, p, u, binomial_steps(binomial_begin(n, p, u), n, p, u, most).count)
+    most, odds = steps_from(0, int(min(np.max(n, initial=0.0), EXACT))), odds_of(p)
+    return binomial_beyond(n, odds, u, binomial_steps(binomial_begin(n, odds, u), n, odds, u, most).count)

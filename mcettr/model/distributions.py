@@ -235,7 +235,7 @@ def sample(law: Distribution, u: Any, xp: Any = np, ndtri: Any = special.ndtri) 
     if kind == "fixed":
         return v[0] + xp.zeros_like(u)
     if kind == "exponential":
-        return -v[0] * xp.log1p(-u)
+        return v[0] * -xp.log1p(-u)
     if kind == "lognormal":
         return v[0] * xp.exp(v[1] * ndtri(u))
     if kind == "weibull":
@@ -278,7 +278,7 @@ def _sample_mixture(law: Distribution, u: Any, xp: Any, ndtri: Any) -> Any:
     result = xp.zeros_like(u)
     tiny = 2.0**-24
     for index, (weight, part) in enumerate(zip(law.values, law.components, strict=True)):
-        inside = xp.clip((u - start) / xp.where(weight > 0, weight, 1.0), tiny, 1.0 - tiny)
+        inside = xp.clip((u - start) * (1.0 / xp.where(weight > 0, weight, 1.0)), tiny, 1.0 - tiny)
         value = sample(part, inside, xp, ndtri)
         result = value if index == 0 else xp.where(u >= start, value, result)
         start = start + weight
