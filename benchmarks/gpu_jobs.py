@@ -1,9 +1,10 @@
-"""The two jobs of the GPU check: they need neither scenario files nor the libraries that read them."""
+"""The jobs of the GPU check: they need neither scenario files nor the libraries that read them."""
 
 from __future__ import annotations
 
 import math
 
+from benchmarks import physics_jobs
 from benchmarks.workload import DAY_S, MINUTE_S, V1_22
 from mcettr.model.distributions import Distribution, fixed
 from mcettr.model.params import Cause, Checkpoint, Params, Recovery
@@ -34,4 +35,4 @@ def three_causes() -> Params:
     return Params(12_288.0, 10 * DAY_S, 20 * DAY_S, checkpoint, causes, recovery)
 
 
-JOBS = {"V1.22": V1_22.params, "three causes": three_causes}
+JOBS = {"V1.22": V1_22.params, "three causes": three_causes, **physics_jobs.JOBS}
