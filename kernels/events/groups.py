@@ -14,6 +14,7 @@ from mcettr.kernels.events.hazards import GROUP_COMES, GROUP_DOWN, GROUP_STARTS,
 from mcettr.kernels.events.job import Job
 from mcettr.kernels.events.lanes import AT_RISK, Lanes
 from mcettr.kernels.events.ledger import Ledger
+from mcettr.kernels.events.pool import take
 from mcettr.kernels.events.race import Race
 from mcettr.kernels.events.stages import Stages, Survey
 from mcettr.kernels.events.stops import detection_s, diagnosis_s
@@ -70,7 +71,7 @@ def _look_for_nodes(job: Job, lanes: Lanes, _: Draws, race: Race) -> tuple[Any, 
     spares = job.params.recovery.spares
     if spares is None:
         return found, found
-    _, short = nodes.take(job, lanes, found)
+    _, short = take(job, lanes, found)
     if spares.when_exhausted == "queue":
         lanes.put(present=lanes.present + short, joined=lanes.joined + short, from_cluster=lanes.from_cluster + short)
         return found, short > 0
