@@ -12,7 +12,7 @@ import numpy as np
 from mcettr.kernels import streams
 from mcettr.kernels.elementary import minus_log, where
 from mcettr.kernels.events.draws import UNIT, Request, follows, has_table
-from mcettr.kernels.fusion import in_one_kernel
+from mcettr.kernels.fusion import Kernel, in_one_kernel
 
 _LAWS_A_KERNEL = 2
 
@@ -35,12 +35,10 @@ def draws_of_step(key: Any, counts: dict[Any, Any], requests: list[Request], tur
         return {}
     flipped = _exponential(requests)
     blocks = sorted({_block_of(request) for request in requests}, key=lambda block: _rank(block, flipped))
+    kernel = Kernel((len(blocks), *key.timeline.shape), turn)
     purposes = np.array([block.purpose for block in blocks])[:, None, None]
-
-    def draw(inputs: Any) -> Any:
-        return streams.draws(key.seed, inputs[0], purposes, inputs[1], jnp)
-
-    words = in_one_kernel(draw, (key.timeline, jnp.stack([counts[block.count] for block in blocks])), turn)
+    timeline = kernel.take(jnp.broadcast_to(key.timeline, kernel.shape))
+    words = kernel.give(streams.draws(key.seed, timeline, purposes, _counts_of(blocks, counts), jnp))
     known: dict[Request, Any] = {}
     for request in map(_itself, requests):
         block = _block_of(request)
@@ -54,6 +52,15 @@ def draws_of_step(key: Any, counts: dict[Any, Any], requests: list[Request], tur
         else:
             others.append(request)
     return known | _by_law(others, known, turn)
+
+
+def _counts_of(blocks: list[Request], counts: dict[Any, Any]) -> Any:
+    """Return the counter of every block, (blocks, ...); chosen, for of stacked ones XLA would draw one at a time."""
+    first, *others = dict.fromkeys(block.count for block in blocks)
+    count = counts[first]
+    for name in others:
+        count = where(np.array([block.count == name for block in blocks])[:, None, None], counts[name], count)
+    return count
 
 
 def _by_law(requests: list[Request], known: dict[Request, Any], turn: Any) -> dict[Request, Any]:
