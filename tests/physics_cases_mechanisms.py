@@ -30,6 +30,14 @@ PLAN = Checkpoint(1800.0, 60.0, 60.0)
 LOCAL = LocalTier(6.0, 10.0, 1.0, fixed(30.0), 1.0)
 POOL = Spares(2.0, 120.0, 0.7, HOUR, 2 * DAY)
 PLENTY = replace(POOL, count=8.0)
+LAWS = (
+    Distribution("exponential", (300.0,)),
+    Distribution("gamma", (2.0, 200.0)),
+    Distribution("mixture", (0.7, 0.3), (fixed(60.0), Distribution("exponential", (900.0,)))),
+    Distribution("weibull", (300.0, 0.7)),
+    Distribution("exponential", (1200.0,)),
+)
+"""Several causes with laws of their own share a draw."""
 
 
 def exponential(mean_s: float) -> Distribution:
@@ -165,6 +173,18 @@ def together() -> dict[str, Params]:
             replace(plain_node, in_incidents=False), HALL, replace(SDC, exposure="node"), SLOW, EVICTED,
             plan=TIERS, more={"maintenance": MAINTENANCE}, replica_groups=ReplicaGroups(4.0, 60.0, fixed(900.0)),
             spares=PLENTY, startup_if_replaced=(("image", fixed(300.0)),),
+        ),
+        "groups with lemons": job(
+            replace(CRASH, by_lemons=True, rate_per_s=1 / HOUR), more={"lemons": Lemons(0.05, 20.0, 0.5)},
+            replica_groups=ReplicaGroups(8.0, 10.0, fixed(60.0)),
+        ),
+        "groups out of repair": job(
+            replace(CRASH, repeat=Repeat(0.1, HOUR), rate_per_s=1 / HOUR),
+            replica_groups=ReplicaGroups(8.0, 10.0, fixed(60.0)), spares=replace(PLENTY, repair_failure=0.3),
+        ),
+        "laws of one draw": job(
+            *(replace(SLOW, name=f"slow {law.kind}", detection=law) for law in LAWS),
+            *(replace(CRASH, name=f"crash {law.kind}", detection=law, diagnosis=law) for law in LAWS),
         ),
         "all saves": job(CRASH, HALL, SDC, SLOW, EVICTED, plan=TIERS, **stops),
         "calendar": job(

@@ -47,7 +47,7 @@ def draws_of_step(key: Any, counts: dict[Any, Any], requests: list[Request], tur
     others = []
     for request in (request for request in requests if request.law is not None):
         mine = _itself(request)
-        if mine in times and flipped[mine] == _is_flipped(request):
+        if _is_exponential(request) and flipped[mine] == _is_flipped(request):
             known[request] = times[mine] if request.law is UNIT else request.law.values[0] * times[mine]  # type: ignore[union-attr]
         else:
             others.append(request)
@@ -79,9 +79,13 @@ def _exponential(requests: list[Request]) -> dict[Request, bool]:
     """Return the draws that become exponential times, and whether by -log(1 - u) in place of -log(u)."""
     found: dict[Request, bool] = {}
     for request in requests:
-        if request.law is not None and request.law.kind == "exponential":
+        if _is_exponential(request):
             found.setdefault(_itself(request), _is_flipped(request))
     return found
+
+
+def _is_exponential(request: Request) -> bool:
+    return request.law is not None and request.law.kind == "exponential"
 
 
 def _is_flipped(request: Request) -> bool:

@@ -37,7 +37,7 @@ class Bound:
         return self.steps > 0
 
 
-PENDING = Bound(16, 16)
+PENDING = Bound(EXACT, EXACT)
 """Of missed culprits."""
 
 
@@ -151,7 +151,9 @@ def _bounds(params: Params) -> dict[str, Bound]:
     if lemons is not None and lemons.caught_in_preflight is not None:
         caught += most_lemons
     caught = min(caught + 4.0 * sum(c.caught_in_preflight is not None for c in params.causes), n_nodes)
-    joining = min(lost + caught, n_nodes)
+    # A stop of the job may come while a group is lost: the nodes of both join at once.
+    n_losses = 1.0 if params.recovery.replica_groups is None else 2.0
+    joining = min(n_losses * lost + caught, n_nodes)
     if spares is not None and spares.when_exhausted == "shrink":
         joining = n_nodes
     quick = 0.0 if spares is None else spares.quick_share

@@ -60,7 +60,7 @@ def _least(params: Params, cause: Cause) -> Cause:
     if cause.in_incidents and params.incidents is not None:
         factor = factor * np.minimum(incidents_mean(params.incidents), 1.0)
     if cause.by_lemons and params.lemons is not None:
-        factor = factor * np.minimum(lemons_mean(params.lemons), 1.0)
+        factor = factor * np.minimum(lemons_mean(params, cause), 1.0)
     if cause.kind == "preemption":
         save = params.checkpoint
         late = np.less(cause.notice_s, save.write_time_s) * 1.0

@@ -7,15 +7,13 @@ import numpy as np
 from mcettr.model.distributions import Number, mean
 from mcettr.model.node_losses import mean_nodes_out
 from mcettr.model.params import Cause, Params
-from mcettr.model.physics import Incidents, Lemons, Profile
+from mcettr.model.physics import Incidents, Profile
 
 _MOST_REPEATS = 1000.0
 
 
 def mean_rate_per_s(params: Params, cause: Cause) -> Number:
     """Return the cause's mean number of failures per second at risk, repeats and bad times included.
-
-    Lemons count as at the start of the job, before any is evicted.
 
     >>> from mcettr.model.params import Checkpoint
     >>> from mcettr.model.physics import Repeat
@@ -31,7 +29,7 @@ def mean_rate_per_s(params: Params, cause: Cause) -> Number:
     if cause.in_incidents and params.incidents is not None:
         rate = rate * incidents_mean(params.incidents)
     if cause.by_lemons and params.lemons is not None:
-        rate = rate * lemons_mean(params.lemons)
+        rate = rate * lemons_mean(params, cause)
     return (rate * strikes_a_culprit(params, cause))[()]
 
 
@@ -65,13 +63,45 @@ def incidents_mean(incidents: Incidents) -> Number:
     return 1.0 + incident_share(incidents) * np.subtract(incidents.multiplier, 1.0)
 
 
-def lemons_mean(lemons: Lemons) -> Number:
-    """Return the mean multiplier over healthy and bad nodes.
+def lemons_mean(params: Params, cause: Cause) -> Number:
+    """Return by how much lemons raise the rate of their cause, on average until the work or the horizon ends.
 
-    >>> round(float(lemons_mean(Lemons(0.012, 30.0))), 3)
-    1.348
+    A place in the job changes hands: r a second where a healthy node fails, m r e where a lemon does (evicted with
+    chance e), and wherever a check before a start catches one. Who comes is a lemon with chance f. The share p of
+    lemons begins at f and relaxes to r f / k at k = r f + out (1 - f), where out is the rate at which a lemon leaves.
+
+    >>> from dataclasses import replace
+    >>> from mcettr.model.counts import exactly
+    >>> from mcettr.model.params import Checkpoint
+    >>> node = Cause("node", 128 * 3.5e-7, by_lemons=True, nodes_lost=exactly(1.0))
+    >>> def factor(eviction):
+    ...     job = Params(8.0, 2.2e6, 1e9, Checkpoint(1800.0, 60.0, 60.0), (node,), n_nodes=128.0)
+    ...     return round(float(lemons_mean(replace(job, lemons=Lemons(0.05, 30.0, eviction)), node)), 2)
+    >>> factor(0.0), factor(0.3), factor(1.0)
+    (2.97, 1.36, 1.11)
     """
-    return 1.0 + np.multiply(lemons.fraction, np.subtract(lemons.multiplier, 1.0))
+    lemons = params.lemons
+    if lemons is None:
+        return np.float64(1.0)
+    f, m = as_float(lemons.fraction), as_float(lemons.multiplier)
+    at_risk_s = np.minimum(params.work_s, params.horizon_s)
+    changes = np.greater(mean_nodes_out(cause, params.n_nodes), 0.0)
+    fails = np.where(changes, np.divide(cause.rate_per_s, params.n_nodes), 0.0)
+    leaves = m * fails * lemons.eviction_probability
+    if lemons.caught_in_preflight is not None:
+        starts = sum((as_float(other.rate_per_s) for other in params.causes), start=np.float64(0.0))
+        leaves = leaves + starts * lemons.caught_in_preflight
+    pace = fails * f + leaves * (1.0 - f)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        settled = np.where(pace > 0.0, fails * f / np.where(pace > 0.0, pace, 1.0), f)
+        turns = pace * at_risk_s
+        still = np.where(turns > 0.0, -np.expm1(-turns) / np.where(turns > 0.0, turns, 1.0), 1.0)
+    return (1.0 + (settled + (f - settled) * still) * (m - 1.0))[()]
+
+
+def as_float(number: Number) -> Number:
+    """Return a number as float64."""
+    return np.asarray(number, dtype=np.float64)
 
 
 def strikes_a_culprit(params: Params, cause: Cause) -> Number:

@@ -96,11 +96,29 @@ def _cause(params: Params, cause: Cause) -> Cause:
 
 def _recovery(params: Params) -> Recovery:
     recovery = params.recovery
-    starts = n_starts(params)
     startup = (*recovery.startup, *recovery.startup_if_replaced)
     if recovery.start_failure is not None:
-        startup = tuple((name, scaled(law, starts)) for name, law in startup)
-    return Recovery(_waits(params, starts), startup, _restore(params))
+        factor = _start_factor(params)
+        startup = tuple((name, scaled(law, factor)) for name, law in startup)
+    return Recovery(_waits(params, n_starts(params)), startup, _restore(params))
+
+
+def _start_factor(params: Params) -> Number:
+    """Return by how much failed starts lengthen a start, for as many of them to be broken off by failures.
+
+    A failure voids only the try it hits: with q the chance that none hits a try, and p that the try fails, one goes
+    well before a failure comes with probability q (1 - p) / (1 - q p). A start of -log of it over the rate does too.
+    """
+    failing, starts = params.recovery.start_failure, n_starts(params)
+    assert failing is not None
+    recovery = params.recovery
+    phases = (*recovery.startup, *recovery.startup_if_replaced)
+    start_s = sum((np.asarray(mean(law), np.float64) for _, law in phases), start=np.zeros(()))
+    hits = sum((mean_rate_per_s(params, cause) for cause in params.causes), start=np.zeros(())) * start_s
+    p = 1.0 - 1.0 / starts
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        factor = (np.log((1.0 - np.exp(-hits) * p) / (1.0 - p)) + hits) / hits
+    return np.where((hits > 1e-9) & np.isfinite(factor), np.minimum(factor, starts), starts)[()]
 
 
 def _waits(params: Params, starts: Number) -> Distribution:

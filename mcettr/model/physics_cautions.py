@@ -20,6 +20,7 @@ from mcettr.model.node_losses import chance_clipped, mean_nodes_out
 from mcettr.model.params import Cause, Params
 from mcettr.model.problems import Cells, Problem, duration_text
 from mcettr.model.standstill import standstill_warnings
+from mcettr.model.waiting import waiting_warnings
 
 _WORTH_SAYING = 1e-6
 """A failure with a consequence rarer than this goes without one."""
@@ -57,6 +58,7 @@ def physics_warnings(params: Params, see: Cells) -> Iterator[Problem]:
     yield from _incidents(params, see)
     if params.maintenance is not None:
         yield from _too_late(params, "maintenance.notice", params.maintenance.notice_s, see)
+    yield from waiting_warnings(params, see)
     yield from standstill_warnings(params, see)
     yield from _hardly_repaired(params, see)
 
@@ -193,7 +195,7 @@ def _lemons(params: Params, cause: Cause, see: Cells) -> Iterator[Problem]:
     lemons = params.lemons
     if lemons is None:
         return
-    factor = lemons_mean(lemons)
+    factor = lemons_mean(params, cause)
     yield from see.where(
         "warning",
         "lemons.multiplier",

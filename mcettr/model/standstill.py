@@ -15,7 +15,10 @@ from mcettr.model.mean_rates import mean_rate_per_s
 from mcettr.model.nearest import at_mean_rates, in_group, latency_s
 from mcettr.model.params import Params
 from mcettr.model.problems import Cells, Problem, duration_text
+from mcettr.model.waiting import waiting_share
 
+_WAITS = 0.1
+"""A share of the time spent waiting for spares with which closed forms that leave it out mislead."""
 _MOSTLY = 0.5
 """A share of the time in planned windows that is worth a word."""
 
@@ -159,6 +162,8 @@ def standstill(params: Params) -> str | None:
     core = core_numbers(at_mean_rates(params), strict=False)
     if np.all(planned_factor(params, core) > 1.0 / _MOSTLY):
         return "planned stops take most of the time, and the closed forms leave them out"
+    if np.all(waiting_share(params) > _WAITS):
+        return "the job waits for spares much of the time, and the closed forms leave that out"
     if np.all(_groups_out(params) > _MOSTLY):
         return "replica groups are lost about as fast as they come back, and a second one stops the job"
     if np.all(_unlike_crashes(params) > _MOSTLY):

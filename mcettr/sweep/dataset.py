@@ -151,11 +151,11 @@ def _scalars(estimates: Estimates, params: Params) -> dict[str, _Entry]:
 def _tables(estimates: Estimates, params: Params) -> dict[str, _Entry]:
     """Return the variables by cause and activity."""
     gpus_hours = _flat(params, params.n_gpus)[:, None, None] / HOUR_S
-    held = np.array([name not in ("productive", *UNHELD) for name in ACTIVITIES], dtype=np.float64)
+    held = np.array([name not in ("productive", *UNHELD) for name in ACTIVITIES])
     found: dict[str, _Entry] = {}
     for suffix, source in (("", estimates.values), ("_se", estimates.se)):
         found[f"time_fraction{suffix}"] = (("activity",), source["time_fraction"])
-        found[f"lost_gpu_hours{suffix}"] = (("cause", "activity"), source["lost_s"] * held * gpus_hours)
+        found[f"lost_gpu_hours{suffix}"] = (("cause", "activity"), np.where(held, source["lost_s"] * gpus_hours, 0.0))
         for name in UNHELD if params.maintenance is not None else ("queue",):
             seconds = source["lost_s"][:, :, ACTIVITIES.index(name)]
             found[f"{name}_hours{suffix}"] = (("cause",), seconds / HOUR_S)

@@ -68,8 +68,13 @@ class Group:
         self._enter(Stage.DIAGNOSIS, down)
 
     def stop(self) -> None:
-        """Forget the stages, since the whole job stops."""
-        self.stage, self.life.nodes.wanted = Stage.UP, 0.0
+        """Forget the stages, since the whole job stops; nodes that have come for the group are the job's then."""
+        nodes, supply = self.life.nodes, self._supply
+        if self.stage == Stage.DIAGNOSIS and nodes.pool is None:
+            self.life.newcomers = self._n_out, 0.0
+        elif self.stage == Stage.WAITING:
+            self.life.newcomers = supply.joined - nodes.wanted, supply.repaired - nodes.wanted
+        self.stage, nodes.wanted = Stage.UP, 0.0
 
     def left_s(self) -> float:
         """Return the time until the next stage."""

@@ -60,6 +60,8 @@ class Life:
         self.write_s: float = job.checkpoint.write_time_s
         self.stall_s: float = job.checkpoint.stall_s
         self.lost_in_chain, self.replaced = 0.0, True
+        self.newcomers = 0.0, 0.0
+        """Nodes that have come and not been looked at, and how many of them are out of repair."""
         self.changed, self.pace = True, Pace(1.0, [])
         self.books, self.saves = Books(tuple(cause.name for cause in job.causes)), Saves(job)
         self.nodes = Nodes(job.n_nodes, job.recovery.spares, draws)

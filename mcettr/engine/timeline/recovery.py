@@ -109,8 +109,10 @@ def _bring_nodes(life: Life, stop: Stop, n_out: float) -> None:
     n_caught = _preflight(life)
     supply = take_nodes(life)
     life.wait_for_repairs(supply.wanted)
-    joined = n_out + n_caught if pool is None else supply.joined
-    join_nodes(life, life.row, attempt, joined, supply.repaired)
+    came, came_repaired = life.newcomers
+    life.newcomers = 0.0, 0.0
+    joined = came + (n_out + n_caught if pool is None else supply.joined)
+    join_nodes(life, life.row, attempt, joined, came_repaired + supply.repaired)
     if pool is None:
         queues = stop.kind not in ("failed start", "maintenance")
     else:
