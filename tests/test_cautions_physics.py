@@ -27,6 +27,7 @@ ALARMS = {"health_checks.periodic": {"every": "5 min", "false_positive_rate": "4
 GROUPS = {"recovery.replica_groups": {"count": 8, "rejoin": "30 s"}, "failures.node.rate": "0.65 / node-day"}
 SILENT = {"failures.sdc": {"kind": "silent", "rate": "6 / job-hour", "detection": "4 h"}}
 DAILY = {"rate": "1 / 10 days", "mean_duration": "1 d", "multiplier": 80_000}
+LEMONS = {"cause": "node", "fraction": 0.01, "multiplier": 1e5, "eviction_probability": 0}
 BURN_IN = {"failures.node.profile": [["0 d", 5000], ["0.01 d", 1]]}
 
 
@@ -162,7 +163,7 @@ def test_without_a_horizon_fewer_events_are_followed() -> None:
         ({"failures.node.rate": "6 / node-day"}, "failures.node.rate"),
         ({"incidents": DAILY}, "incidents.multiplier"),
         ({"failures.node.repeat": {"probability": 0.9999, "mean_time": "1 min"}}, "failures.node.repeat.probability"),
-        ({"lemons": {"cause": "node", "fraction": 0.01, "multiplier": 1e5}}, "lemons.multiplier"),
+        ({"lemons": LEMONS}, "lemons.multiplier"),
         ({"failures.node.profile": [["0 d", 1e6], ["14 d", 1]]}, "failures.node.profile"),
         ({"failures.node.rate": "6 / node-day", "incidents": {**DAILY, "multiplier": 2}}, "failures.node.rate"),
     ],
@@ -264,3 +265,14 @@ def test_an_age_beyond_all_lives_is_told_with_its_line(tmp_path: Any) -> None:
             ),
             {"failures.psu.fleet_age": ["90 d", "90000000 d"]},
         )
+
+
+def test_failures_that_nobody_notices_are_told_with_what_they_stop() -> None:
+    path, rare = "failures.hang.detection", {"kind": "hang", "rate": "0.01 / job-day"}
+    message = only(path, **{"failures.hang": rare | {"detection": "never"}})
+    assert "100 % of its failures are not noticed before the horizon" in message
+    assert "in 18.1 % of the timelines" in message
+    some = rare | {"detection": {"mixture": [[0.9, "5 min"], [0.1, "never"]]}}
+    assert "10 % of its failures" in only(path, **{"failures.hang": some})
+    late = rare | {"detection": {"exponential": {"mean": "3 h"}}}
+    assert not [p for p in problems(**{"failures.hang": late}) if p.path == path]

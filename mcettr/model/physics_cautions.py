@@ -24,6 +24,8 @@ from mcettr.model.waiting import waiting_warnings
 
 _WORTH_SAYING = 1e-6
 """A failure with a consequence rarer than this goes without one."""
+_NEVER_NOTICED, _ENDLESS_S = 1e-3, 1e15
+"""The share of failures that the horizon ends from which on it is worth a word, and what stands for no horizon."""
 _NEVER_FOUND = 0.01
 """The share of corruptions that outlast the job from which on it is worth a word."""
 _AND_ALSO = {"culprits missed": ", and repairs that failed,", "nodes badly repaired": ", and culprits missed,"}
@@ -49,6 +51,8 @@ def physics_warnings(params: Params, see: Cells) -> Iterator[Problem]:
         if cause.kind == "silent":
             yield from _outlives_retention(params, cause, see)
             yield from _never_found(params, cause, see)
+        if cause.kind in ("crash", "hang"):
+            yield from _hangs_on(params, cause, see)
         if cause.kind == "preemption":
             yield from _too_late(params, f"failures.{cause.name}.notice", cause.notice_s, see)
         yield from _more_than_present(params, cause, see)
@@ -105,6 +109,26 @@ def _never_found(params: Params, cause: Cause, see: Cells) -> Iterator[Problem]:
         chance,
         whole_s,
         corrupt,
+    )
+
+
+def _hangs_on(params: Params, cause: Cause, see: Cells) -> Iterator[Problem]:
+    """Warn of a failure that nobody notices before the horizon (see `cautions` for a job without one)."""
+    if not params.horizon_given:
+        return
+    end_s = np.minimum(params.horizon_s, _ENDLESS_S)
+    chance = as_array(exceedance(cause.detection, end_s) * _missed_by_checks(params, cause, end_s))
+    stuck = -np.expm1(-np.multiply(mean_rate_per_s(params, cause), _whole_s(params)) * chance)
+    yield from see.where(
+        "warning",
+        f"failures.{cause.name}.detection",
+        (chance > _NEVER_NOTICED) & (stuck > _WORTH_SAYING),
+        lambda chance, stuck: (
+            f"{100.0 * chance:.3g} % of its failures are not noticed before the horizon: until then the job stands still, in"
+            f" {100.0 * stuck:.3g} % of the timelines; give a time after which somebody looks, or a periodic check"
+        ),
+        chance,
+        stuck,
     )
 
 
