@@ -70,15 +70,12 @@ def lemons_mean(params: Params, cause: Cause) -> Number:
     chance e), and wherever a check before a start catches one. Who comes is a lemon with chance f. The share p of
     lemons begins at f and relaxes to r f / k at k = r f + out (1 - f), where out is the rate at which a lemon leaves.
 
-    >>> from dataclasses import replace
     >>> from mcettr.model.counts import exactly
     >>> from mcettr.model.params import Checkpoint
     >>> node = Cause("node", 128 * 3.5e-7, by_lemons=True, nodes_lost=exactly(1.0))
-    >>> def factor(eviction):
-    ...     job = Params(8.0, 2.2e6, 1e9, Checkpoint(1800.0, 60.0, 60.0), (node,), n_nodes=128.0)
-    ...     return round(float(lemons_mean(replace(job, lemons=Lemons(0.05, 30.0, eviction)), node)), 2)
-    >>> factor(0.0), factor(0.3), factor(1.0)
-    (2.97, 1.36, 1.11)
+    >>> save, rare = Checkpoint(1800.0, 60.0, 60.0), Lemons(0.05, 30.0, np.array([0.0, 0.3, 1.0]))
+    >>> lemons_mean(Params(8.0, 2.2e6, 1e9, save, (node,), n_nodes=128.0, lemons=rare), node).round(2).tolist()
+    [2.97, 1.36, 1.11]
     """
     lemons = params.lemons
     if lemons is None:

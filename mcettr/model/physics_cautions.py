@@ -124,8 +124,9 @@ def _hangs_on(params: Params, cause: Cause, see: Cells) -> Iterator[Problem]:
         f"failures.{cause.name}.detection",
         (chance > _NEVER_NOTICED) & (stuck > _WORTH_SAYING),
         lambda chance, stuck: (
-            f"{100.0 * chance:.3g} % of its failures are not noticed before the horizon: until then the job stands still, in"
-            f" {100.0 * stuck:.3g} % of the timelines; give a time after which somebody looks, or a periodic check"
+            f"{100.0 * chance:.3g} % of its failures are not noticed before the horizon: until then the job stands"
+            f" still, in {100.0 * stuck:.3g} % of the timelines; give a time after which somebody looks, or a periodic"
+            " check"
         ),
         chance,
         stuck,
