@@ -72,6 +72,7 @@ def lemons_mean(params: Params, cause: Cause) -> Number:
 
     >>> from mcettr.model.counts import exactly
     >>> from mcettr.model.params import Checkpoint
+    >>> from mcettr.model.physics import Lemons
     >>> node = Cause("node", 128 * 3.5e-7, by_lemons=True, nodes_lost=exactly(1.0))
     >>> save, rare = Checkpoint(1800.0, 60.0, 60.0), Lemons(0.05, 30.0, np.array([0.0, 0.3, 1.0]))
     >>> lemons_mean(Params(8.0, 2.2e6, 1e9, save, (node,), n_nodes=128.0, lemons=rare), node).round(2).tolist()
