@@ -99,11 +99,11 @@ def _known_moments(account: Account, numerators: dict[str, Any], weight: Any, gr
     swaps: _Below = []
     if account.pool is not None:
         swaps = [(slice(occupied + 1, occupied + 2), account.pool.n_swaps)]
-    values = jnp.stack(list(numerators.values()))
     if not grouped:
-        return _moments(values, weight, over_time + swaps)
+        return _moments(list(numerators.values()), weight, over_time + swaps)
     swaps = [(at, _groups(n_swaps).mean(axis=-1)) for at, n_swaps in swaps]
-    return _moments(_by_group(values, over_time), _groups(weight)[..., 0], swaps)
+    by_group = _by_group(jnp.stack(list(numerators.values())), over_time)
+    return _moments(list(by_group), _groups(weight)[..., 0], swaps)
 
 
 def sum_lanes(values: Any) -> Any:
@@ -142,10 +142,10 @@ def _all_metrics(names: list[str], known: Any) -> Any:
     return jnp.moveaxis(jnp.concatenate([known, other], axis=1)[:, jnp.array(rows)], 1, 2)
 
 
-def _moments(values: Any, weight: Any, below: _Below) -> tuple[Any, ...]:
-    """Return the number of units, and the other moments of a `Batch`, from values shaped (metrics, blocks, units)."""
+def _moments(values: list[Any], weight: Any, below: _Below) -> tuple[Any, ...]:
+    """Return the number of units, and the other moments of a `Batch`, from those of each metric, (blocks, units)."""
     n_values, others = len(values), [denominator for _, denominator in below]
-    every = jnp.concatenate([values, jnp.stack([*others, jnp.ones_like(weight)])])
+    every = jnp.stack([*values, *others, jnp.ones_like(weight)])
     n_units = (sums := sum_lanes(every * weight))[-1]
     mean = sums[:-1] / jnp.maximum(n_units, 1.0)
     off = (every[:-1] - mean[..., None]) * weight

@@ -20,8 +20,6 @@ class Plan:
     """Verification and stall of a main save."""
     background_s: Any
     """Rest of its write, computing slowed down."""
-    slow_work_s: Any
-    """What is computed meanwhile."""
     write_s: Any
     """Time from the beginning of a main save to its durability."""
     main_work_s: Any
@@ -102,7 +100,6 @@ def plan_of(times: Times, speed: Any, per_speed: Any, xp: Any, *, two_tiers: boo
         n_others=times.n_others,
         blocked_s=times.blocked_s,
         background_s=times.background_s,
-        slow_work_s=slow_work_s,
         write_s=times.blocked_s if blocking else times.write_s,
         main_work_s=main_work_s,
         first_s=first_s,

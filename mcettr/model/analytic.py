@@ -14,7 +14,6 @@ from mcettr.errors import AnalyticError
 from mcettr.model import renewal
 from mcettr.model.core import (
     Core,
-    as_array,
     completion_of_core_s,
     core_model_reason,
     core_numbers,
@@ -23,7 +22,7 @@ from mcettr.model.core import (
     failure_rate_per_s,
     mttf_s,
 )
-from mcettr.model.distributions import Number, mean
+from mcettr.model.distributions import Number, as_array, mean
 from mcettr.model.events import expected_events
 from mcettr.model.nearest import at_mean_rates
 from mcettr.model.params import Params

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mcettr.model.core import as_array, failure_rate_per_s
-from mcettr.model.distributions import Number
+from mcettr.model.core import failure_rate_per_s
+from mcettr.model.distributions import Number, as_array
 from mcettr.model.params import Cause, Params
 
 RATES = ""

@@ -9,7 +9,7 @@ import numpy as np
 
 from mcettr.errors import AnalyticError
 from mcettr.model import renewal
-from mcettr.model.distributions import Number, mean
+from mcettr.model.distributions import Number, as_array, mean
 from mcettr.model.mean_rates import mean_rate_per_s
 from mcettr.model.params import Params
 
@@ -197,8 +197,3 @@ def downtimes_s(params: Params) -> tuple[Number, Number, Number]:
             detection = detection + np.where(share > 0, share * mean(cause.detection), 0.0)
             diagnosis = diagnosis + np.where(share > 0, share * mean(cause.diagnosis), 0.0)
     return as_array(detection), as_array(diagnosis), as_array(mean(params.recovery.queue_wait))
-
-
-def as_array(value: Number) -> Number:
-    """Return the number as float64 scalar or array."""
-    return np.asarray(value, dtype=np.float64)[()]

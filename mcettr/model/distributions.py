@@ -88,6 +88,11 @@ def scaled(law: Distribution, factor: Number) -> Distribution:
     return replace(law, values=tuple(v * factor for v in values[:n_times]) + values[n_times:])
 
 
+def as_array(value: Number) -> Number:
+    """Return the number as float64 scalar or array."""
+    return np.asarray(value, dtype=np.float64)[()]
+
+
 def mean(law: Distribution) -> Number:
     """Return the mean in seconds (float64; inf for never).
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mcettr.model.core import Core, as_array, completion_of_core_s, core_numbers
-from mcettr.model.distributions import Distribution, Number, mean
-from mcettr.model.mean_rates import mean_rate_per_s
+from mcettr.model.core import Core, completion_of_core_s, core_numbers
+from mcettr.model.distributions import Distribution, Number, as_array, mean
+from mcettr.model.mean_rates import mean_rate_per_s, nodes_lost_per_s
 from mcettr.model.nearest import at_mean_rates, in_group, n_starts
-from mcettr.model.node_losses import chance_out_above, mean_nodes_out
+from mcettr.model.node_losses import chance_out_above
 from mcettr.model.params import Checkpoint, Params
 from mcettr.model.renewal import blocked_and_lag_s
 
@@ -173,8 +173,7 @@ def _repairs_per_s(params: Params) -> Number:
     """Return how many nodes go to repair a second at risk, of which all that come back are events."""
     if params.recovery.spares is None:
         return np.float64(0.0)
-    lost = [mean_rate_per_s(params, cause) * mean_nodes_out(cause, params.n_nodes) for cause in params.causes]
-    return as_array(sum(lost, start=np.float64(0.0)))
+    return nodes_lost_per_s(params)
 
 
 def _capped(law: Distribution, longest_s: Number) -> Distribution:

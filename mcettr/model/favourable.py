@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
-from mcettr.model.core import as_array, core_model_reason, core_numbers, failure_rate_per_s
-from mcettr.model.distributions import Number, exceedance
+from mcettr.model.core import core_model_reason, core_numbers, failure_rate_per_s
+from mcettr.model.distributions import Number, as_array, exceedance
 from mcettr.model.events import planned_factor
 from mcettr.model.mean_rates import incidents_mean, lemons_mean
 from mcettr.model.nearest import at_mean_rates, in_group

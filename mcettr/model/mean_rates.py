@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcettr.model.distributions import Number, mean
+from mcettr.model.distributions import Number, as_array, mean
 from mcettr.model.node_losses import mean_nodes_out
 from mcettr.model.params import Cause, Params
 from mcettr.model.physics import Incidents, Profile
@@ -31,6 +31,41 @@ def mean_rate_per_s(params: Params, cause: Cause) -> Number:
     if cause.by_lemons and params.lemons is not None:
         rate = rate * lemons_mean(params, cause)
     return (rate * strikes_a_culprit(params, cause))[()]
+
+
+def nodes_lost_per_s(params: Params) -> Number:
+    """Return how many nodes the job loses a second at risk.
+
+    >>> from mcettr.model.counts import exactly
+    >>> from mcettr.model.params import Checkpoint
+    >>> rack = Cause("rack", 1e-5, nodes_lost=exactly(4.0))
+    >>> float(nodes_lost_per_s(Params(8.0, 1e6, 1e9, Checkpoint(1800.0, 60.0, 60.0), (rack,), n_nodes=64.0)))
+    4e-05
+    """
+    lost = (mean_rate_per_s(params, cause) * mean_nodes_out(cause, params.n_nodes) for cause in params.causes)
+    return as_array(sum(lost, start=np.float64(0.0)))
+
+
+def nodes_in_repair(params: Params) -> Number:
+    """Return the mean number of nodes in repair in the long run, were the job at risk all the time; 0 without spares.
+
+    >>> from mcettr.model.counts import exactly
+    >>> from mcettr.model.params import Checkpoint, Recovery
+    >>> from mcettr.model.physics import Spares
+    >>> node, pool = Cause("node", 1e-5, nodes_lost=exactly(1.0)), Spares(4.0, 0.0, 0.5, 1e5, 3e5)
+    >>> save = Checkpoint(1800.0, 60.0, 60.0)
+    >>> float(nodes_in_repair(Params(8.0, 1e6, 1e9, save, (node,), Recovery(spares=pool), n_nodes=64.0)))
+    2.0
+    """
+    spares = params.recovery.spares
+    if spares is None:
+        return np.float64(0.0)
+    lost = nodes_lost_per_s(params)
+    branches = (spares.quick_share, spares.quick_mean_s), (1.0 - spares.quick_share, spares.slow_mean_s)
+    with np.errstate(invalid="ignore"):
+        # A branch that nothing takes may last for ever.
+        parts = [np.where(lost * share > 0.0, lost * share * mean_s, 0.0) for share, mean_s in branches]
+    return as_array(parts[0] + parts[1])
 
 
 def profile_mean(profile: Profile, end_s: Number) -> Number:
@@ -81,13 +116,13 @@ def lemons_mean(params: Params, cause: Cause) -> Number:
     lemons = params.lemons
     if lemons is None:
         return np.float64(1.0)
-    f, m = as_float(lemons.fraction), as_float(lemons.multiplier)
+    f, m = as_array(lemons.fraction), as_array(lemons.multiplier)
     at_risk_s = np.minimum(params.work_s, params.horizon_s)
     changes = np.greater(mean_nodes_out(cause, params.n_nodes), 0.0)
     fails = np.where(changes, np.divide(cause.rate_per_s, params.n_nodes), 0.0)
     leaves = m * fails * lemons.eviction_probability
     if lemons.caught_in_preflight is not None:
-        starts = sum((as_float(other.rate_per_s) for other in params.causes), start=np.float64(0.0))
+        starts = sum((as_array(other.rate_per_s) for other in params.causes), start=np.float64(0.0))
         leaves = leaves + starts * lemons.caught_in_preflight
     pace = fails * f + leaves * (1.0 - f)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -95,11 +130,6 @@ def lemons_mean(params: Params, cause: Cause) -> Number:
         turns = pace * at_risk_s
         still = np.where(turns > 0.0, -np.expm1(-turns) / np.where(turns > 0.0, turns, 1.0), 1.0)
     return (1.0 + (settled + (f - settled) * still) * (m - 1.0))[()]
-
-
-def as_float(number: Number) -> Number:
-    """Return a number as float64."""
-    return np.asarray(number, dtype=np.float64)
 
 
 def strikes_a_culprit(params: Params, cause: Cause) -> Number:

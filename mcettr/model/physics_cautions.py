@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from mcettr.model import renewal
-from mcettr.model.core import as_array
-from mcettr.model.distributions import Number, exceedance
+from mcettr.model.distributions import Number, as_array, exceedance
 from mcettr.model.mean_rates import (
     incident_share,
     incidents_mean,
     lemons_mean,
     mean_rate_per_s,
+    nodes_lost_per_s,
     strikes_a_culprit,
 )
 from mcettr.model.node_losses import chance_clipped, mean_nodes_out
@@ -264,8 +264,7 @@ def _hardly_repaired(params: Params, see: Cells) -> Iterator[Problem]:
     spares = params.recovery.spares
     if spares is None:
         return
-    lost = [mean_rate_per_s(params, cause) * mean_nodes_out(cause, params.n_nodes) for cause in params.causes]
-    per_s, whole_s = as_array(sum(lost, start=np.float64(0.0))), as_array(_whole_s(params))
+    per_s, whole_s = nodes_lost_per_s(params), as_array(_whole_s(params))
     quick, slow_s = spares.quick_share, spares.slow_mean_s
     out = per_s * (_still_out_s(spares.quick_mean_s, whole_s) * quick + _still_out_s(slow_s, whole_s) * (1.0 - quick))
     yield from see.where(

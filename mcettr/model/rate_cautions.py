@@ -10,8 +10,7 @@ from scipy import special
 
 from mcettr.model import analytic
 from mcettr.model.blame import RATES, blamed, is_false_alarm
-from mcettr.model.core import as_array
-from mcettr.model.distributions import Number
+from mcettr.model.distributions import Number, as_array
 from mcettr.model.events import MOST_ATTEMPTS, Events, events_by_kind, most_attempts
 from mcettr.model.mean_rates import mean_rate_per_s
 from mcettr.model.params import Params

@@ -8,8 +8,8 @@ import numpy as np
 
 from mcettr.model import analytic
 from mcettr.model.blame import as_given
-from mcettr.model.core import as_array, core_model_reason, core_numbers, failure_rate_per_s
-from mcettr.model.distributions import Distribution, Number, least, mean
+from mcettr.model.core import core_model_reason, core_numbers, failure_rate_per_s
+from mcettr.model.distributions import Distribution, Number, as_array, least, mean
 from mcettr.model.events import planned_factor
 from mcettr.model.mean_rates import mean_rate_per_s
 from mcettr.model.nearest import at_mean_rates, in_group, latency_s

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import special
 
-from mcettr.model.core import as_array
-from mcettr.model.distributions import Number
-from mcettr.model.mean_rates import mean_rate_per_s
-from mcettr.model.node_losses import mean_nodes_out
+from mcettr.model.distributions import Number, as_array
+from mcettr.model.mean_rates import nodes_in_repair
 from mcettr.model.params import Params
-from mcettr.model.problems import Cells, Problem, duration_text
+from mcettr.model.problems import Cells, Problem
 
 _WORTH_SAYING = 0.1
 
@@ -35,7 +33,7 @@ def waiting_share(params: Params) -> Number:
     spares = params.recovery.spares
     if spares is None or spares.when_exhausted != "wait":
         return np.float64(0.0)
-    n, offered = as_array(spares.count) + 1.0, _offered(params)
+    n, offered = as_array(spares.count) + 1.0, nodes_in_repair(params)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log_chance = n * np.log(offered) - offered - special.gammaln(n + 1.0)
         share = np.exp(log_chance) / special.pdtr(n, offered)
@@ -54,24 +52,11 @@ def waiting_warnings(params: Params, see: Cells) -> Iterator[Problem]:
         "warning",
         "recovery.spares.count",
         (share > _WORTH_SAYING) & ~np.greater(spares.slow_mean_s, np.minimum(params.work_s, params.horizon_s)),
-        lambda count, offered, share, repair: (
-            f"{count:g} where {offered:.3g} nodes would be in repair at a time (each for {duration_text(repair)}): the"
-            f" job waits for repairs about {100.0 * share:.2g} % of its time; give more spares, or repair faster"
+        lambda count, offered, share: (
+            f"{count:g} where {offered:.3g} nodes would be in repair at a time: the job"
+            f" waits for repairs about {100.0 * share:.2g} % of its time; give more spares, or repair faster"
         ),
         spares.count,
-        _offered(params),
+        nodes_in_repair(params),
         share,
-        _mean_repair_s(params),
     )
-
-
-def _mean_repair_s(params: Params) -> Number:
-    spares = params.recovery.spares
-    assert spares is not None
-    return as_array(spares.quick_share * spares.quick_mean_s + (1.0 - spares.quick_share) * spares.slow_mean_s)
-
-
-def _offered(params: Params) -> Number:
-    """Return the nodes in repair of a job that never waits."""
-    lost = [mean_rate_per_s(params, cause) * mean_nodes_out(cause, params.n_nodes) for cause in params.causes]
-    return as_array(sum(lost, start=np.float64(0.0))) * _mean_repair_s(params)

@@ -9,7 +9,7 @@ import numpy as np
 from mcettr.model import analytic
 from mcettr.model.core import core_numbers, mechanisms
 from mcettr.model.distributions import Number
-from mcettr.model.mean_rates import incident_share, mean_rate_per_s
+from mcettr.model.mean_rates import incident_share, mean_rate_per_s, nodes_in_repair, nodes_lost_per_s
 from mcettr.model.node_losses import mean_nodes_out
 from mcettr.model.params import Cause, Params
 from mcettr.model.standstill import standstill
@@ -156,18 +156,10 @@ def _figures(params: Params, cause: Cause) -> CauseFigures:
 
 def _fleet(params: Params) -> Fleet:
     spares, lemons, incidents = params.recovery.spares, params.lemons, params.incidents
-    lost = repaired = None
-    if spares is not None:
-        lost = sum(found.per_day * found.nodes_lost for found in (_figures(params, c) for c in params.causes))
-        quick, slow = float(spares.quick_share), float(spares.slow_mean_s)
-        repair_s = (quick * float(spares.quick_mean_s) if quick > 0 else 0.0) + (
-            (1.0 - quick) * slow if quick < 1 else 0.0
-        )
-        repaired = lost * repair_s / _DAY_S if lost > 0 else 0.0
     return Fleet(
         nodes=float(params.n_nodes),
-        nodes_lost_per_day=lost,
-        in_repair=repaired,
+        nodes_lost_per_day=None if spares is None else float(nodes_lost_per_s(params)) * _DAY_S,
+        in_repair=None if spares is None else float(nodes_in_repair(params)),
         spares=None if spares is None else float(spares.count),
         lemons=None if lemons is None else float(params.n_nodes) * float(lemons.fraction),
         incident_share=None if incidents is None else float(incident_share(incidents)),
