@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -20,6 +21,8 @@ __all__ = ["app", "main"]
 
 INTERRUPTED = 130
 BACKEND_FAILED = 3
+INTERNAL = 70
+"""Exit code of a fault of the program itself, as in sysexits.h."""
 
 # plain help and errors: the rich ones put escape codes into pipes where CI variables ask for colour
 app = typer.Typer(
@@ -80,33 +83,50 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name that the terminal cannot show must not end the program
             stream.reconfigure(errors="backslashreplace")
+    words = list(sys.argv[1:] if argv is None else argv)
+    is_json = "--json" in words
     try:
-        code = app(list(sys.argv[1:] if argv is None else argv), prog_name="mcettr", standalone_mode=False)
+        code = app(words, prog_name="mcettr", standalone_mode=False)
     except McettrError as error:
-        return _failed(_in_options(str(error)), error.exit_code)
+        return _failed(error, is_json)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except ImportError as error:
-        return _failed(f"{error}; `mcettr doctor` says what is missing", BACKEND_FAILED)
+        return _failed(_BackendError(f"{error}; `mcettr doctor` says what is missing"), is_json)
     except _ClickError as error:
-        return _usage_error(error)
+        return _usage_error(error, is_json)
     except RuntimeError as error:
         if not _is_backend(error):
-            raise
-        return _failed(f"the backend failed: {error}", BACKEND_FAILED)
+            return _bug(error)
+        return _failed(_BackendError(f"the backend failed: {error}"), is_json)
+    except Exception as error:
+        return _bug(error)
     if code == INTERRUPTED:
         note("interrupted; no result was written")
     return code if isinstance(code, int) else 0
 
 
-def _usage_error(error: Exception) -> int:
+class _BackendError(McettrError):
+    """The backend failed."""
+
+    exit_code = BACKEND_FAILED
+
+
+def _bug(error: Exception) -> int:
+    """Print what nobody foresaw; exit code 1 would mean that the question has no answer."""
+    traceback.print_exception(error)
+    note(f"error: {type(error).__name__}: this is a fault of mcettr itself; please report it with the lines above")
+    return INTERNAL
+
+
+def _usage_error(error: Exception, is_json: bool) -> int:
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         print(context.get_help() if context else error)
         return 2
     command = context.command_path if context else "mcettr"
     message = " ".join(error.format_message().split())  # type: ignore[attr-defined]
-    return _failed(f"{message} (`{command} --help` lists what it takes)", 2)
+    return _failed(McettrError(f"{message} (`{command} --help` lists what it takes)"), is_json)
 
 
 def _in_options(message: str) -> str:
@@ -117,11 +137,16 @@ def _in_options(message: str) -> str:
     return f"--{_OPTIONS[name]}{colon}{rest}" if name in _OPTIONS else message
 
 
-def _failed(message: str, code: int) -> int:
-    from mcettr.scenario.document import one_line
+def _failed(error: McettrError, is_json: bool) -> int:
+    """Print an error, as JSON on stdout or in a line for each mistake on stderr, and return its exit code."""
+    if is_json:
+        from mcettr.report.objects import to_json
 
-    print(f"mcettr: error: {one_line(message)}", file=sys.stderr)
-    return code
+        emit(to_json(error.to_json()))
+    else:
+        for line in str(error).splitlines():
+            print(f"mcettr: error: {_in_options(line)}", file=sys.stderr)
+    return error.exit_code
 
 
 def _is_backend(error: RuntimeError) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-ScenarioArgument = Annotated[str, typer.Argument(help="A preset, or a .yaml or .toml file.")]
+ScenarioArgument = Annotated[str, typer.Argument(help="A preset, or a .yaml or .toml file. - is stdin.")]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Another value, as job.gpus=12288; repeatable.")
 ]

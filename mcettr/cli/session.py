@@ -7,14 +7,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mcettr.errors import DeviceError, ScenarioError
+from mcettr.errors import DeviceError, Mistake, ScenarioError, shortened
 
 if TYPE_CHECKING:
     from mcettr.engine.device import Device
     from mcettr.scenario import Scenario
+    from mcettr.scenario.place import Document, Position
 
 
 NO_ANSWER = 1
+STDIN = "-"
+_LONGEST_VALUE = 60
 
 
 def read_overrides(assignments: Sequence[str] | None) -> dict[str, object]:
@@ -23,20 +26,47 @@ def read_overrides(assignments: Sequence[str] | None) -> dict[str, object]:
     >>> read_overrides(["job.gpus=12288"])
     {'job.gpus': '12288'}
     """
+    from mcettr.units import shown
+
     found: dict[str, object] = {}
+    wrong = []
     for text in assignments or ():
         path, equals, value = text.partition("=")
         if not equals or not path.strip():
-            raise ScenarioError(f"--set: expected PATH=VALUE, found {text!r}; write it like job.gpus=12288")
+            wrong.append(f"--set: expected PATH=VALUE, found {shown(text)}; write it like job.gpus=12288")
         found[path.strip()] = value.strip()
+    if wrong:
+        raise ScenarioError(*wrong)
     return found
+
+
+def origins(overrides: Mapping[str, object]) -> dict[str, Position]:
+    """Return where each `--set` value was written."""
+    from mcettr.scenario.place import Position
+
+    return {
+        path: Position(f"--set {path}={shortened(str(value), _LONGEST_VALUE)}", kind="change")
+        for path, value in overrides.items()
+    }
+
+
+def read_stdin() -> Document:
+    """Return the YAML mapping on stdin, which ``-`` stands for."""
+    from mcettr.scenario.document import read_yaml
+
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ScenarioError(Mistake("expected UTF-8 text, found other bytes; convert it", file="stdin")) from None
+    return read_yaml(text, "stdin")
 
 
 def load_scenario(source: str, assignments: Sequence[str] | None) -> Scenario:
     """Return the scenario of a command, its `--set` values in place."""
-    from mcettr.scenario import load
+    from mcettr.scenario.load import load_at
 
-    return load(source, read_overrides(assignments))
+    overrides = read_overrides(assignments)
+    return load_at(read_stdin() if source == STDIN else source, overrides, origins(overrides))
 
 
 def choose_device(name: str) -> Device:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from mcettr.sweep.spec import SweepSpec
 
 EXAMPLE = "Example:  mcettr sweep rsc-1 --axis job.gpus=1024,4096,12288 --axis 'checkpoint.write_time=geom:1s:5min:7'"
-SweepArgument = Annotated[str, typer.Argument(help="A sweep file; with --axis a preset or a scenario file.")]
+SweepArgument = Annotated[str, typer.Argument(help="A sweep file; with --axis a scenario. - is stdin.")]
 AxisOption = Annotated[
     list[str] | None,
     typer.Option("--axis", metavar="PATH=SPEC", help="Values as a,b,c or geom:LO:HI:N or lin:LO:HI:N; repeatable."),
@@ -65,26 +66,35 @@ def sweep(
 
 def _spec(source: str, axis: list[str] | None, set_: list[str] | None) -> SweepSpec:
     """Return what is to be swept, from a sweep file or from a scenario and the axes on the command line."""
+    from mcettr.scenario.document import read_document
     from mcettr.scenario.load import is_file_name
-    from mcettr.sweep.spaced import parse_axis_spec
-    from mcettr.sweep.spec import SweepSpec, load_sweep
+    from mcettr.sweep.spec import SweepSpec, read_sweep
 
-    if not axis:
-        if not is_file_name(source):
-            raise ScenarioError(
-                f"{source}: expected a sweep file, or a scenario with --axis, found none; add --axis job.gpus=1024,4096"
-            )
-        return load_sweep(source, s.read_overrides(set_))
-    axes = {}
-    for text in axis:
+    if axis:
+        return SweepSpec(s.load_scenario(source, set_), _axes(axis))
+    if source != s.STDIN and not is_file_name(source):
+        raise ScenarioError(
+            f"{source}: expected a sweep file, or a scenario with --axis, found none; add --axis job.gpus=1024,4096"
+        )
+    document = s.read_stdin() if source == s.STDIN else read_document(Path(source))
+    overrides = s.read_overrides(set_)
+    return read_sweep(document, Path(source).parent, overrides, s.origins(overrides))
+
+
+def _axes(texts: list[str]) -> dict[str, list[Any]]:
+    """Return the values of each axis of the command line."""
+    from mcettr.sweep.spaced import parse_axis_spec
+
+    axes: dict[str, list[Any]] = {}
+    for text in texts:
         path, equals, values = text.partition("=")
         path = path.strip()
         if not equals or not path:
             raise ScenarioError(f"--axis: expected PATH=SPEC, found {text!r}; write it like job.gpus=1024,4096")
         if path in axes:
-            raise ScenarioError(f"--axis {path}: expected each axis once, found it twice; drop one")
+            raise ScenarioError(f"axis {path}: expected each axis once, found it twice; drop one")
         try:
             axes[path] = parse_axis_spec(values)
         except ScenarioError as error:
-            raise ScenarioError(f"--axis {path}: {error}") from None
-    return SweepSpec(s.load_scenario(source, set_), axes)
+            raise error.inside(f"axis {path}") from None
+    return axes

@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from mcettr.errors import ScenarioError
+from mcettr.errors import Mistake, ScenarioError
 from mcettr.model.distributions import Number
 from mcettr.model.params import Cause, Checkpoint, Params, Recovery
 from mcettr.model.problems import Cells
 from mcettr.scenario.axes import Axis, read_axes
 from mcettr.scenario.compile_causes import counts_nodes
 from mcettr.scenario.compile_job import contradictions, job_params
-from mcettr.scenario.document import Document, one_line
 from mcettr.scenario.leaves import map_numbers
 from mcettr.scenario.merge import value_at
+from mcettr.scenario.mistakes import mistake_at, place
+from mcettr.scenario.place import Document
 from mcettr.scenario.scenario import Scenario
 from mcettr.scenario.schema import ScenarioSpec
+from mcettr.units import format_duration
 
 _OTHER_FORMS = (("rate",), ("profile",), ("uncertainty", "cv"))
 """What a cause has in another form: a frequency as mtbf or count, a profile as an age, an uncertainty as a count."""
@@ -96,11 +98,10 @@ def compile_grid(scenario: Scenario, axes: Mapping[str, Sequence[object]]) -> Gr
     if auto:
         params = replace(params, checkpoint=replace(params.checkpoint, interval_s=_best_interval_s(params)))
     problems = problems or check(params)
-    for problem in problems:
-        if problem.level == "error":
-            raise ScenarioError(one_line(_error(scenario.document, made, shape, problem)))
+    if errors := [problem for problem in problems if problem.level == "error"]:
+        raise ScenarioError(*(_error(scenario.document, made, shape, problem) for problem in errors))
     warnings = tuple(_warning(scenario.document, made, shape, problem) for problem in problems)
-    warnings += _part_node(spec) + _unused(spec)
+    warnings += _part_node(spec) + _unused(spec) + work_over_gpus(scenario, made)
 
     def spread(value: Any) -> Any:
         return np.broadcast_to(np.asarray(value, dtype=np.float64), shape) if shape else float(value)
@@ -126,13 +127,13 @@ def _spares_work(cause: Cause, save: Checkpoint) -> Any:
     return warned | (cause.kind == "slow")
 
 
-def _error(document: Document, axes: tuple[Axis, ...], shape: tuple[int, ...], problem: Any) -> str:
-    text = f"{_written_path(document, problem.path)}: {problem.message}"
-    if axes and problem.cells is not None:
-        cell, n_bad = _first_cell(axes, shape, problem.cells)
-        return f"cell {cell}: {text}" + (f" (and {n_bad - 1} more cells)" if n_bad > 1 else "")
-    position = document.position(tuple(problem.path.split(".")))
-    return text if position is None else f"{position}: {text}"
+def _error(document: Document, axes: tuple[Axis, ...], shape: tuple[int, ...], problem: Any) -> Mistake:
+    path = tuple(_written_path(document, problem.path).split("."))
+    message = problem.message + _cells(axes, shape, problem)
+    position = place(document, path, is_changed=False)
+    if axes and (position is None or position.kind != "change"):
+        return mistake_at(None, path, message)  # an axis may be to blame, which has no line here
+    return mistake_at(position, path, message)
 
 
 def _written_path(document: Document, path: str) -> str:
@@ -144,11 +145,15 @@ def _written_path(document: Document, path: str) -> str:
 
 
 def _warning(document: Document, axes: tuple[Axis, ...], shape: tuple[int, ...], problem: Any) -> str:
-    text = f"{_written_path(document, problem.path)}: {problem.message}"
+    return f"{_written_path(document, problem.path)}: {problem.message}{_cells(axes, shape, problem)}"
+
+
+def _cells(axes: tuple[Axis, ...], shape: tuple[int, ...], problem: Any) -> str:
+    """Return which cells of a sweep a problem concerns; nothing for a single job."""
     if not axes or problem.cells is None:
-        return text
+        return ""
     cell, n_concerned = _first_cell(axes, shape, problem.cells)
-    return f"{text} (cell {cell}; {n_concerned} of {int(np.prod(shape))} cells)"
+    return f" (cell {cell}; {n_concerned} of {int(np.prod(shape))} cells)"
 
 
 def _first_cell(axes: tuple[Axis, ...], shape: tuple[int, ...], cells: Any) -> tuple[str, int]:
@@ -157,6 +162,30 @@ def _first_cell(axes: tuple[Axis, ...], shape: tuple[int, ...], cells: Any) -> t
     index = np.unravel_index(int(np.argmax(concerned)), shape)
     texts = (f"{axis.name}={axis.labels[i]}" for axis, i in zip(axes, index, strict=True))
     return ", ".join(texts), int(concerned.sum())
+
+
+def work_over_gpus(scenario: Scenario, axes: tuple[Axis, ...]) -> tuple[str, ...]:
+    """Return one note where the number of GPUs varies and the work is given as time at full speed."""
+    work, swept = scenario.spec.job.work, {axis.path: axis for axis in axes}
+    if work is None or work.unit != "job" or "job.work" in swept or "job.gpus" not in swept:
+        return ()
+    gpus = swept["job.gpus"].values
+    return (work_note(work.duration_s, float(gpus.min()), float(gpus.max())),) if gpus.min() < gpus.max() else ()
+
+
+def work_note(work_s: float, low: float, high: float) -> str:
+    """Return what it means that jobs of several sizes have the same work in days.
+
+    >>> work_note(864_000.0, 8.0, 16.0)
+    'job.work: 10 d at full speed is more work for more GPUs: 1,920 GPU-hours on 8 GPUs, 3,840 on 16; write it in \
+gpu-hours, such as 1920 gpu-hours, to compare sizes at the same work'
+    """
+    small, large = (f"{work_s * gpus / 3600.0:,.0f}" for gpus in (low, high))
+    return (
+        f"job.work: {format_duration(work_s)} at full speed is more work for more GPUs: {small} GPU-hours on"
+        f" {low:,.0f} GPUs, {large} on {high:,.0f}; write it in gpu-hours, such as {small.replace(',', '')} gpu-hours,"
+        " to compare sizes at the same work"
+    )
 
 
 def _part_node(spec: ScenarioSpec) -> tuple[str, ...]:
@@ -183,5 +212,5 @@ def _unused(spec: ScenarioSpec) -> tuple[str, ...]:
                 found.append(f"failures.{name}.{key}: has no effect without recovery.spares; add them or remove it")
         if preflight is not None and name in dict(preflight.catch_probability) and cause.repeat is None:
             path = f"health_checks.preflight.catch_probability.{name}"
-            found.append(f"{path}: has no effect, since failures.{name} has no repeat whose culprit could be caught")
+            found.append(f"{path}: has no effect, since failures.{name} has no repeat whose faulty node could be found")
     return tuple(found)

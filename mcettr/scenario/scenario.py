@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcettr.errors import ScenarioError
-from mcettr.scenario.document import Document, Path, Position, Tree, one_line, parse_scalar, plain_value
+from mcettr.errors import Mistake, ScenarioError
+from mcettr.scenario.document import parse_scalar
 from mcettr.scenario.merge import overridden
+from mcettr.scenario.mistakes import mistake_at, mistakes
+from mcettr.scenario.place import Document, Path, Position, Tree, plain_value
 from mcettr.scenario.presets import FieldSource
 from mcettr.scenario.schema import ScenarioSpec
-from mcettr.scenario.validate import Fault, validate
+from mcettr.scenario.validate import validate
 from mcettr.scenario.values import SCHEMA_VERSION
-from mcettr.units import value_text
+from mcettr.units import shown, value_text
 
-_OVERRIDE = Position("override")
+_OVERRIDE = Position("override", kind="change")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,21 +109,47 @@ class Scenario:
         changed = apply_overrides(self.document, self.sources, overrides)
         if isinstance(changed, Scenario):
             return changed
-        document, faults = changed
-        raise ScenarioError(report(document, faults))
+        raise ScenarioError(*changed)
 
 
 def apply_overrides(
-    base: Document, sources: Mapping[str, FieldSource], overrides: Mapping[str, object]
-) -> Scenario | tuple[Document, list[Fault]]:
-    """Return the checked scenario with the overrides, or the document and what is wrong with it."""
-    values = {tuple(path.split(".")): plain_override(value) for path, value in overrides.items()}
-    document, touched, faults = overridden(base, values, _OVERRIDE)
-    if faults:
-        return Document({}, {(): _OVERRIDE}), faults
+    base: Document,
+    sources: Mapping[str, FieldSource],
+    overrides: Mapping[str, object],
+    origins: Mapping[str, Position] | None = None,
+) -> Scenario | tuple[Mistake, ...]:
+    """Return the checked scenario with the overrides, or all that is wrong with it.
+
+    `origins` says where each override was written; "override" where it does not.
+    """
+    values = {tuple(path.split(".")): plain_override(value) for path, value in _checked(overrides).items()}
+    places = {tuple(path.split(".")): place for path, place in (origins or {}).items()}
+    places = {path: places.get(path, _OVERRIDE) for path in values}
+    document, touched, faults = overridden(base, values, places)
     spec = validate(document.tree)
-    sources = remaining(sources, touched)
-    return Scenario(spec, document, sources) if isinstance(spec, ScenarioSpec) else (document, spec)
+    if isinstance(spec, ScenarioSpec) and not faults:
+        return Scenario(spec, document, remaining(sources, touched))
+    refused = tuple(mistake_at(places[_override_of(fault.path, places)], fault.path, fault.message) for fault in faults)
+    if isinstance(spec, ScenarioSpec):
+        return refused
+    known = validate(base.tree) if values else ()
+    return refused + mistakes(document, spec, known if isinstance(known, list) else ())
+
+
+def _checked(overrides: object) -> Mapping[str, object]:
+    """Return the overrides, if they are values by dotted path."""
+    wanted = "expected values by dotted path, such as {'job.gpus': 8}"
+    if not isinstance(overrides, Mapping):
+        raise ScenarioError(Mistake(f"{wanted}, found {shown(overrides)}; write them like that", "overrides"))
+    for path in overrides:
+        if not isinstance(path, str):
+            raise ScenarioError(Mistake(f"{wanted}, found the path {shown(path)}; write it as text", "overrides"))
+    return overrides
+
+
+def _override_of(path: Path, places: Mapping[Path, Position]) -> Path:
+    """Return the path of the override that a fault at `path` is about."""
+    return next((given for given in places if path[: len(given)] == given), next(iter(places)))
 
 
 def plain_override(value: object) -> Any:
@@ -136,11 +164,3 @@ def remaining(sources: Mapping[str, FieldSource], touched: frozenset[Path]) -> d
         return not any(path[: len(other)] == other[: len(path)] for other in touched)
 
     return {path: source for path, source in sources.items() if untouched(tuple(path.split(".")))}
-
-
-def report(document: Document, faults: Sequence[Fault]) -> str:
-    """Return one line on the first fault, and how many more there are."""
-    first = faults[0]
-    parts = (document.position(first.path), ".".join(first.path), first.message)
-    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    return one_line(": ".join(str(part) for part in parts if part)) + more

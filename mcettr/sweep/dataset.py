@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mcettr.model import analytic
 from mcettr.model.budget import ACTIVITIES, UNHELD
+from mcettr.model.metrics import COORDINATES, MEANINGS
 from mcettr.model.params import Params
 
 if TYPE_CHECKING:
@@ -22,48 +23,6 @@ if TYPE_CHECKING:
 HOUR_S = 3600.0
 NORMAL_95 = 1.959963984540054
 _Entry = tuple[tuple[str, ...], NDArray[Any]]
-
-MEANINGS: dict[str, tuple[str, str]] = {
-    "ettr": ("1", "effective training time ratio: productive over elapsed, ratio of sums over timelines"),
-    "ettr_occupied": ("1", "productive over held time (elapsed without queue and maintenance)"),
-    "ettr_timeline_mean": ("1", "mean of the timelines' own productive over elapsed"),
-    "ettr_timeline_sd": ("1", "standard deviation between timelines of productive over elapsed"),
-    "ettr_timeline_quantile": ("1", "quantile over timelines of productive over elapsed"),
-    "time_fraction": ("1", "share of elapsed time by activity"),
-    "lost_gpu_hours": ("GPU-h", "mean GPU-hours lost by cause and activity (none are held in queue and maintenance)"),
-    "queue_hours": ("h", "mean time in the queue, by the cause that led there"),
-    "maintenance_hours": ("h", "mean time in planned windows, by the cause they are booked on"),
-    "interruptions": ("1", "mean number of failures of a timeline"),
-    "interruptions_sd": ("1", "standard deviation of the interruptions of one timeline"),
-    "interruptions_by_cause": ("1", "mean number of failures of a timeline by cause (0 for causes that are none)"),
-    "checkpoints_written": ("1", "mean number of durable saves of a timeline"),
-    "elapsed": ("s", "mean wall-clock time of a timeline"),
-    "productive": ("s", "mean time of a timeline spent on steps that are kept"),
-    "gpu_hours": ("GPU-h", "mean GPU-hours held"),
-    "completion_probability": ("1", "share of all timelines whose work is durable by the deadline"),
-    "completion_low": ("1", "lower end of the 95 % interval of the completion probability"),
-    "completion_high": ("1", "upper end of the 95 % interval of the completion probability"),
-    "completion_time": ("s", "time by which that share of timelines is done; inf where it never is"),
-    "checkpoint_interval": ("s", "useful work between saves, as used"),
-    "mttf_s": ("s", "mean time at risk between failures of the job"),
-    "finished_fraction": ("1", "share of timelines that finished their work"),
-    "capped_fraction": ("1", "share of timelines stopped at the cap on events"),
-    "timelines": ("1", "timelines simulated"),
-    "run_to_run_sd": ("1", "standard deviation of ettr between runs at the same rates"),
-    "rate_uncertainty_sd": ("1", "standard deviation of ettr that the uncertainty of the rates makes"),
-    "interruptions_run_to_run_sd": ("1", "standard deviation of interruptions between runs at the same rates"),
-    "interruptions_rate_uncertainty_sd": ("1", "standard deviation of interruptions from the uncertainty of the rates"),
-    "elapsed_run_to_run_sd": ("s", "standard deviation of the elapsed time between runs at the same rates"),
-    "elapsed_rate_uncertainty_sd": ("s", "standard deviation of the elapsed time from the uncertainty of the rates"),
-    "spare_wait_probability": ("1", "share of the recoveries in need of a node that found too few spares"),
-    "nodes_out_mean": ("1", "mean number of nodes in repair at a random instant of a timeline"),
-    "nodes_out_quantile": ("1", "quantile over timelines of the nodes in repair at a random instant"),
-    "nodes_out_most_quantile": ("1", "quantile over timelines of the most nodes in repair at any time"),
-    "longest_stretch_quantile": ("s", "quantile over timelines of the longest time without a newly durable save"),
-}
-"""Unit and meaning of every variable (an `_se` has those of its estimate)."""
-
-_OTHER_DIMS = ("cause", "activity", "deadline", "quantile")
 
 
 def build(estimates: Estimates, grid: Grid, params: Params, deadlines: Deadlines) -> xr.Dataset:
@@ -95,7 +54,7 @@ def build(estimates: Estimates, grid: Grid, params: Params, deadlines: Deadlines
 
 def axis_names(axes: tuple[Axis, ...]) -> tuple[str, ...]:
     """Return the dimension of each axis: its short name, with the part before it where a variable has that name."""
-    taken = (*MEANINGS, *_OTHER_DIMS)
+    taken = {*MEANINGS, *COORDINATES} - {"gpus"}
     return tuple("_".join(axis.path.split(".")[-2:]) if axis.name in taken else axis.name for axis in axes)
 
 
@@ -199,19 +158,16 @@ def _coordinates(
         found[name] = (name, axis.values, attributes)
     if not any(axis.path == "job.gpus" for axis in grid.axes):
         gpus = np.asarray(params.n_gpus, dtype=np.float64).reshape(-1)[0]
-        found.setdefault("gpus", ((), gpus, {"units": "1", "long_name": "GPUs of the job"}))
-    found["cause"] = ("cause", np.array(estimates.causes, dtype=object), _label("what the time is booked on"))
-    found["activity"] = ("activity", np.array(ACTIVITIES, dtype=object), _label("what the time is spent on"))
-    found["quantile"] = ("quantile", np.array(QUANTILES), _label("share of timelines at or below"))
+        found.setdefault("gpus", ((), gpus, _label("gpus")))
+    found["cause"] = ("cause", np.array(estimates.causes, dtype=object), _label("cause"))
+    found["activity"] = ("activity", np.array(ACTIVITIES, dtype=object), _label("activity"))
+    found["quantile"] = ("quantile", np.array(QUANTILES), _label("quantile"))
     if deadlines.seconds:
-        attributes = {
-            "units": "s",
-            "long_name": "wall-clock time since submission",
-            "labels": json.dumps(list(deadlines.labels)),
-        }
+        attributes = _label("deadline") | {"labels": json.dumps(list(deadlines.labels))}
         found["deadline"] = ("deadline", np.array(deadlines.seconds), attributes)
     return found
 
 
-def _label(meaning: str) -> dict[str, str]:
-    return {"units": "1", "long_name": meaning}
+def _label(name: str) -> dict[str, str]:
+    units, meaning = COORDINATES[name]
+    return {"units": units, "long_name": meaning}

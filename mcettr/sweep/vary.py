@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mcettr.errors import ScenarioError
 from mcettr.scenario import Grid, Scenario, compile_grid
 from mcettr.scenario.merge import unknown_path, value_at
-from mcettr.scenario.validate import required
+from mcettr.scenario.sections import required
 from mcettr.sweep.spaced import end_quantities, in_unit
 from mcettr.units import Quantity, UnitError, format_duration, read_quantity, split_number
 
@@ -71,7 +71,7 @@ class Vary:
         try:
             return compile_grid(scenario, {self.path: [in_unit(float(x), self.suffix, 16) for x in numbers]})
         except ScenarioError as error:
-            raise ScenarioError(f"vary: {error}") from None
+            raise error.inside("vary") from None
 
     def allowed(self, numbers: Array) -> Array:
         """Return the numbers in the range, rounded to 12 digits or to whole steps, sorted and each once."""
