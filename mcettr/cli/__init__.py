@@ -6,6 +6,7 @@ Nothing heavy is imported here or at the top of a command's file, so that help a
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 import traceback
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from mcettr.cli import check, doctor, optimize, presets, run, solve, sweep
+from mcettr.cli import check, doctor, fields, init, optimize, presets, run, schema, solve, sweep
 from mcettr.cli.session import emit, note
 from mcettr.errors import McettrError
 
@@ -21,6 +22,7 @@ __all__ = ["app", "main"]
 
 INTERRUPTED = 130
 BACKEND_FAILED = 3
+_NARROWEST, _WIDEST = 40, 100
 INTERNAL = 70
 """Exit code of a fault of the program itself, as in sysexits.h."""
 
@@ -31,9 +33,8 @@ app = typer.Typer(
     epilog="Start with:  mcettr check rsc-1 --set job.gpus=12288",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    add_completion=False,
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(short_help="Simulate one scenario.", epilog=run.EXAMPLE)(run.run)
 app.command(short_help="Simulate a grid of scenarios.", epilog=sweep.EXAMPLE)(sweep.sweep)
@@ -41,6 +42,9 @@ app.command(short_help="Find the value that meets a target.", epilog=solve.EXAMP
 app.command(short_help="Find the value with the best ETTR.", epilog=optimize.EXAMPLE)(optimize.optimize)
 app.command(short_help="Validate a scenario; exact answers at once.", epilog=check.EXAMPLE)(check.check)
 app.command(short_help="List what ships, with its sources.", epilog=presets.EXAMPLE)(presets.presets)
+app.command(short_help="Print a commented scenario to start from.", epilog=init.EXAMPLE)(init.init)
+app.command(short_help="List the fields of scenarios.", epilog=fields.EXAMPLE)(fields.fields)
+app.command(short_help="Print the JSON Schema for editors.", epilog=schema.EXAMPLE)(schema.schema)
 app.command(short_help="Show versions, devices and what is missing.", epilog=doctor.EXAMPLE)(doctor.doctor)
 
 _OPTIONS = {name: name for name in ("vary", "target", "confidence", "timelines", "precision", "seed")} | {
@@ -86,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     is_json = "--json" in words
     try:
-        code = app(words, prog_name="mcettr", standalone_mode=False)
+        code = app(words, prog_name="mcettr", standalone_mode=False, terminal_width=_help_width())
     except McettrError as error:
         return _failed(error, is_json)
     except (KeyboardInterrupt, typer.Abort):
@@ -117,6 +121,12 @@ def _bug(error: Exception) -> int:
     traceback.print_exception(error)
     note(f"error: {type(error).__name__}: this is a fault of mcettr itself; please report it with the lines above")
     return INTERNAL
+
+
+def _help_width() -> int:
+    """Return the letters on a line of help; typer's own choice is never below 50."""
+    columns = shutil.get_terminal_size((80, 24)).columns
+    return min(max(columns, _NARROWEST), _WIDEST) - 2
 
 
 def _usage_error(error: Exception, is_json: bool) -> int:

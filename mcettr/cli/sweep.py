@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mcettr.cli import complete
 from mcettr.cli import options as o
 from mcettr.cli import session as s
 from mcettr.cli.answers import hand_over_result
@@ -17,10 +18,20 @@ if TYPE_CHECKING:
     from mcettr.sweep.spec import SweepSpec
 
 EXAMPLE = "Example:  mcettr sweep rsc-1 --axis job.gpus=1024,4096,12288 --axis 'checkpoint.write_time=geom:1s:5min:7'"
-SweepArgument = Annotated[str, typer.Argument(help="A sweep file; with --axis a scenario. - is stdin.")]
+SweepArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SWEEP", autocompletion=complete.sources, help="A sweep file; with --axis a scenario. - is stdin."
+    ),
+]
 AxisOption = Annotated[
     list[str] | None,
-    typer.Option("--axis", metavar="PATH=SPEC", help="Values as a,b,c or geom:LO:HI:N or lin:LO:HI:N; repeatable."),
+    typer.Option(
+        "--axis",
+        metavar="PATH=SPEC",
+        autocompletion=complete.assignments,
+        help="Values as a,b,c or geom:LO:HI:N or lin:LO:HI:N; repeatable.",
+    ),
 ]
 
 

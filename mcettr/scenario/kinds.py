@@ -183,3 +183,5 @@ CHANCES = Kind(
     "shares by cause", ("{node: 0.5}", "{node: 0.5, lemon: 0.8}"),
     {"type": "object", "additionalProperties": _SHARE, "minProperties": 1},
 )  # fmt: skip
+ANY = Kind("value", (), {})
+"""The kind of a field that names none."""

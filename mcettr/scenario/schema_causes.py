@@ -99,7 +99,7 @@ class CauseSpec(Section):
         None, description="time between the announcement and the stop, with kind preemption", examples=["2 min"]
     )
     min_lease: Duration | None = Field(
-        None, description="time that nodes are not taken away again, with kind preemption", examples=["2 h"]
+        None, description="time at risk from each start in which none comes, with kind preemption", examples=["2 h"]
     )
     uncertainty: Uncertainty | None = None
     profile: Annotated[tuple[tuple[float, float], ...] | None, PlainValidator(values.read_profile), kinds.PROFILE] = (

@@ -63,7 +63,7 @@ class PreflightSpec(Section):
 
     duration: Law = Field(values.NO_TIME, description="time that they take", examples=["5 min"])
     catch_probability: Chances = Field(
-        (), description="share of faulty nodes that is found, by cause, and of bad nodes (lemon)",
+        (), description="share of faulty nodes left in the job that a check finds, by cause, and of bad nodes (lemon)",
         examples=["{node: 0.5}"],
     )  # fmt: skip
 
@@ -73,7 +73,7 @@ class PeriodicSpec(Section):
 
     every: PositiveDuration = Field(description="time from one check to the next", examples=["5 min"])
     catch_probability: Chances = Field(
-        (), description="probability that a check finds a failure not yet detected, by cause",
+        (), description="probability that a check finds a hanging, slow or corrupted node, by cause",
         examples=["{node: 0.5}"],
     )  # fmt: skip
     false_positive_rate: Annotated[Rate | None, PlainValidator(values.read_alarm_rate), kinds.ALARM_RATE] = Field(

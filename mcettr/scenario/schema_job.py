@@ -89,7 +89,9 @@ class CheckpointSpec(Section):
     slowdown: Share = Field(0.0, description="loss of speed while a write goes on behind training", examples=["2 %"])
     verify: Duration = Field(0.0, description="check before each checkpoint, which blocks training", examples=["30 s"])
     bad_probability: Share | None = Field(
-        None, description="share of checkpoints that turn out to be unreadable at a restore", examples=["0.01"]
+        None,
+        description="share of checkpoints that cannot be read, which is known at a restore only",
+        examples=["0.01"],
     )
     keep: Count | None = Field(None, description="newest checkpoints that are kept; all without it", examples=["3"])
     permanent_every: Count | None = Field(

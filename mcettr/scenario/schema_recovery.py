@@ -48,7 +48,11 @@ class SparesSpec(Section):
     repair: Annotated[Repair, PlainValidator(read_repair), kinds.REPAIR] = Field(
         description="time that a lost node is away: exponential, or quick and slow repairs", examples=["1 d"]
     )
-    repair_failure: Share = Field(0.0, description="share of repairs that have to be done again", examples=["0.05"])
+    repair_failure: Share = Field(
+        0.0,
+        description="share of repaired nodes that still have the fault; causes that lose nodes then need repeat",
+        examples=["0.05"],
+    )
     when_exhausted: Annotated[WhenExhausted, PlainValidator(read_when_exhausted), kinds.WHEN_EXHAUSTED] = Field(
         "wait", description="with no spare left: wait for a repair, queue anew, or go on with fewer nodes",
         examples=["queue"],
@@ -71,7 +75,9 @@ class RecoverySpec(Section):
         values.NO_TIME, description="time from detection until the faulty node is known", examples=["3 min"]
     )
     queue_wait: Law = Field(
-        values.NO_TIME, description="time in the scheduler's queue before each start",
+        values.NO_TIME,
+        description="time in the scheduler's queue before a start; with spares only at the submission, with none"
+        " left (queue), and after a preemption or the longest attempt",
         examples=["{lognormal: {median: 5 min, cv: 2}}"],
     )  # fmt: skip
     startup: Annotated[tuple[tuple[str, Phase], ...], PlainValidator(read_startup), kinds.STARTUP] = Field(
@@ -89,7 +95,9 @@ class RecoverySpec(Section):
     spares: SparesSpec | None = None
     replica_groups: ReplicaGroupsSpec | None = None
     max_attempt: LongDuration | None = Field(
-        None, description="longest time from one start to the next; the job is then restarted", examples=["7 d"]
+        None,
+        description="longest time at risk of one attempt; the job then stops at a checkpoint and queues",
+        examples=["7 d"],
     )
 
     def contradictions(self) -> Iterator[UnitError]:
