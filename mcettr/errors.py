@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-_LONGEST_MESSAGE, _LONGEST_PATH = 600, 200
+_LONGEST_MESSAGE, _LONGEST_PATH, _LONGEST_FILE = 600, 200, 300
 _MOST_LINES = 20
 _NAMED = re.compile(r"((?:axis )?-{0,2}[A-Za-z][\w.\-]*): (expected .*)", re.DOTALL)
 
@@ -61,7 +61,7 @@ class Mistake:
 
     def __str__(self) -> str:
         """Return ``file:line: path: message``, as far as they are known."""
-        file = None if self.file is None else one_line(self.file)
+        file = None if self.file is None else shortened(one_line(self.file), _LONGEST_FILE)
         place = file if file is None or self.line is None else f"{file}:{self.line}"
         path = None if file is not None and file.startswith(f"--set {self.path}=") else self.path
         return ": ".join(part for part in (place, path, self.message) if part)
@@ -94,6 +94,17 @@ class McettrError(Exception):
     @staticmethod
     def _mistake(text: str) -> Mistake:
         return Mistake(text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make a copy, in another process too, that keeps the list."""
+        return _rebuilt, (type(self), self.errors, self.__dict__)
+
+
+def _rebuilt(kind: type[McettrError], mistakes: tuple[Mistake, ...], more: dict[str, Any]) -> McettrError:
+    error = kind.__new__(kind)
+    McettrError.__init__(error, *mistakes)
+    error.__dict__.update(more)
+    return error
 
 
 class ScenarioError(McettrError):

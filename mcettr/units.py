@@ -457,14 +457,3 @@ def format_duration(seconds: float) -> str:
 
 def _digits(value: float) -> str:
     return f"{value:.0f}" if 100 <= abs(value) < 1e6 else f"{value:.3g}"
-
-
-def format_work(work_s: float, n_gpus: float) -> str:
-    """Return an amount of work for people, as time at full speed and as GPU-hours.
-
-    >>> format_work(30 * 86_400.0, 12_288.0)
-    '30 d at full speed (8,847,360 GPU-hours)'
-    """
-    hours = work_s * n_gpus / 3600.0
-    text = f"{hours:,.0f}" if 100 <= hours < 1e12 else f"{hours:.4g}"
-    return f"{format_duration(work_s)} at full speed ({text} GPU-hours)"

@@ -54,7 +54,7 @@ from tests.cli_output import Capture
         ("optimize rsc-1 --vary checkpoint.keep", "find the least that will do with solve"),
         ("optimize rsc-1 --vary checkpoint.interval=1h:1s", "vary"),
         ("check rsc-1 --set failures.node.rate=6.5", "without a unit"),
-        ("presets rsc-1 --yaml --json", "--yaml: expected one preset"),
+        ("presets --yaml", "--yaml: expected one preset"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

@@ -155,14 +155,7 @@ def test_warnings_carry_their_consequence() -> None:
 def test_part_of_a_node_is_told_once() -> None:
     grid = compile_grid(load(BASE), {"job.gpus": [1024, 1023, 1021], "job.work": ["10 d", "20 d"]})
     assert grid.warnings == ("job.gpus: 1,023 GPUs fill 127.9 nodes of 8: the last node counts as a whole one",)
-
-
-def test_work_in_days_is_more_work_for_more_gpus() -> None:
-    (note,) = compile_grid(load(BASE), {"job.gpus": [8, 16]}).warnings
-    assert note.startswith("job.work: 30 d at full speed is more work for more GPUs: 5,760 GPU-hours on 8 GPUs, 11,520")
-    in_hours = load(BASE).replace({"job.work": "5760 gpu-hours"})
-    assert compile_grid(in_hours, {"job.gpus": [8, 16]}).warnings == ()
-    assert compile_grid(load(BASE), {"job.gpus": [8, 16], "job.work": ["10 d", "20 d"]}).warnings == ()
+    assert compile_grid(load(BASE), {"job.gpus": [8, 16]}).warnings == ()
 
 
 def test_phases_keep_their_names_and_order() -> None:

@@ -10,13 +10,14 @@ import shutil
 import sys
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from mcettr.cli import check, doctor, fields, init, optimize, presets, run, schema, solve, sweep
 from mcettr.cli.session import emit, note
-from mcettr.errors import McettrError
+from mcettr.errors import McettrError, Mistake
 
 __all__ = ["app", "main"]
 
@@ -147,12 +148,20 @@ def _in_options(message: str) -> str:
     return f"--{_OPTIONS[name]}{colon}{rest}" if name in _OPTIONS else message
 
 
+def _by_option(mistake: Mistake) -> Mistake:
+    """Return the mistake with the name of an argument as that of the option, in its path or else its message."""
+    if mistake.path is None:
+        return replace(mistake, message=_in_options(mistake.message))
+    named = _in_options(f"{mistake.path}: ").removesuffix(": ")
+    return replace(mistake, path=named)
+
+
 def _failed(error: McettrError, is_json: bool) -> int:
     """Print an error, as JSON on stdout or in a line for each mistake on stderr, and return its exit code."""
     if is_json:
         from mcettr.report.objects import to_json
 
-        emit(to_json(error.to_json()))
+        emit(to_json(type(error)(*map(_by_option, error.errors)).to_json()))
     else:
         for line in str(error).splitlines():
             print(f"mcettr: error: {_in_options(line)}", file=sys.stderr)

@@ -12,6 +12,8 @@ from mcettr.report.derived import Derived
 from mcettr.report.text import duration, number, paragraph, share, text_table
 from mcettr.scenario import Scenario
 
+_HOUR_S = 3600.0
+
 
 def check_text(scenario: Scenario, derived: Derived, width: int = 80) -> str:
     """Return the closed-form answers for a scenario as text."""
@@ -80,6 +82,7 @@ def _job(derived: Derived, width: int) -> str:
     rows = [
         ["GPUs", number(float(job.n_gpus))],
         ["Nodes", number(derived.fleet.nodes)],
+        *_work_rows(job),
         ["Mean time between failures, at risk", duration(derived.mttf_s)],
         *_restart_rows(job),
         ["Checkpoint interval" + " (auto)" * derived.auto_interval, _schedule(job)],
@@ -98,6 +101,15 @@ def _job(derived: Derived, width: int) -> str:
     if float(job.checkpoint.interval_s) < float(job.work_s) or not job.causes:
         return table
     return table + "\n\n" + paragraph("No checkpoints: every failure restarts the whole job.", width)
+
+
+def _work_rows(job: Params) -> list[list[str]]:
+    """Return how much is to be done; none where the job trains until the horizon."""
+    work_s, horizon_s = float(job.work_s), float(job.horizon_s)
+    rows = [["Horizon", duration(horizon_s)]] if job.horizon_given else []
+    if work_s == float("inf"):
+        return rows
+    return [["Work", duration(work_s)], ["  in GPU-hours", number(work_s * float(job.n_gpus) / _HOUR_S)], *rows]
 
 
 def _restart_rows(job: Params) -> list[list[str]]:

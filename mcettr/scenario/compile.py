@@ -21,7 +21,6 @@ from mcettr.scenario.mistakes import mistake_at, place
 from mcettr.scenario.place import Document
 from mcettr.scenario.scenario import Scenario
 from mcettr.scenario.schema import ScenarioSpec
-from mcettr.units import format_duration
 
 _OTHER_FORMS = (("rate",), ("profile",), ("uncertainty", "cv"))
 """What a cause has in another form: a frequency as mtbf or count, a profile as an age, an uncertainty as a count."""
@@ -101,7 +100,7 @@ def compile_grid(scenario: Scenario, axes: Mapping[str, Sequence[object]]) -> Gr
     if errors := [problem for problem in problems if problem.level == "error"]:
         raise ScenarioError(*(_error(scenario.document, made, shape, problem) for problem in errors))
     warnings = tuple(_warning(scenario.document, made, shape, problem) for problem in problems)
-    warnings += _part_node(spec) + _unused(spec) + work_over_gpus(scenario, made)
+    warnings += _part_node(spec) + _unused(spec)
 
     def spread(value: Any) -> Any:
         return np.broadcast_to(np.asarray(value, dtype=np.float64), shape) if shape else float(value)
@@ -162,30 +161,6 @@ def _first_cell(axes: tuple[Axis, ...], shape: tuple[int, ...], cells: Any) -> t
     index = np.unravel_index(int(np.argmax(concerned)), shape)
     texts = (f"{axis.name}={axis.labels[i]}" for axis, i in zip(axes, index, strict=True))
     return ", ".join(texts), int(concerned.sum())
-
-
-def work_over_gpus(scenario: Scenario, axes: tuple[Axis, ...]) -> tuple[str, ...]:
-    """Return one note where the number of GPUs varies and the work is given as time at full speed."""
-    work, swept = scenario.spec.job.work, {axis.path: axis for axis in axes}
-    if work is None or work.unit != "job" or "job.work" in swept or "job.gpus" not in swept:
-        return ()
-    gpus = swept["job.gpus"].values
-    return (work_note(work.duration_s, float(gpus.min()), float(gpus.max())),) if gpus.min() < gpus.max() else ()
-
-
-def work_note(work_s: float, low: float, high: float) -> str:
-    """Return what it means that jobs of several sizes have the same work in days.
-
-    >>> work_note(864_000.0, 8.0, 16.0)
-    'job.work: 10 d at full speed is more work for more GPUs: 1,920 GPU-hours on 8 GPUs, 3,840 on 16; write it in \
-gpu-hours, such as 1920 gpu-hours, to compare sizes at the same work'
-    """
-    small, large = (f"{work_s * gpus / 3600.0:,.0f}" for gpus in (low, high))
-    return (
-        f"job.work: {format_duration(work_s)} at full speed is more work for more GPUs: {small} GPU-hours on"
-        f" {low:,.0f} GPUs, {large} on {high:,.0f}; write it in gpu-hours, such as {small.replace(',', '')} gpu-hours,"
-        " to compare sizes at the same work"
-    )
 
 
 def _part_node(spec: ScenarioSpec) -> tuple[str, ...]:

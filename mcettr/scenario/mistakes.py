@@ -57,4 +57,4 @@ def _most_common(candidates: Sequence[tuple[Path, Position]], path: Path) -> Pos
         length = min(len(known), len(path)) if n_common is None else n_common
         return length, -len(known)
 
-    return max(candidates, key=in_common)[1]
+    return max(reversed(candidates), key=in_common)[1]  # of equals the last
