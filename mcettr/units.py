@@ -18,6 +18,8 @@ from typing import Literal
 from mcettr.errors import ScenarioError
 
 _LONGEST_SHOWN = 120
+_LONGEST_BITS = 10_000
+"""Python writes out no whole number of more than some thousand digits."""
 Scope = Literal["job", "node", "gpu", "domain"]
 Dimension = Literal["number", "percentage", "duration", "exposure", "rate", "size", "bandwidth"]
 
@@ -325,6 +327,8 @@ def value_text(value: object) -> str:
     """
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
+        return "a number of thousands of digits"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {value_text(child)}" for key, child in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -338,10 +342,9 @@ def shown(value: object) -> str:
     >>> shown("5 mins"), shown({"weibul": {"shape": 0.7}})
     ("'5 mins'", '{weibul: {shape: 0.7}}')
     """
-    try:
-        text = value_text(value) if isinstance(value, (Mapping, list, tuple)) else repr(value)
-    except ValueError:  # Python writes out no whole number of more than some thousand digits
-        return "a number of thousands of digits"
+    if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
+        return value_text(value)
+    text = value_text(value) if isinstance(value, (Mapping, list, tuple)) else repr(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 

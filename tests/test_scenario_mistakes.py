@@ -120,7 +120,7 @@ def test_a_name_that_cannot_stand_everywhere_is_refused(name: str) -> None:
     assert "expected a name of letters, digits, - and _" in refusal(phases)
 
 
-@pytest.mark.parametrize("name", ["start", "checkpoint", "planned", "horizon", "health-check", "total", "lemon", "x_se",
+@pytest.mark.parametrize("name", ["start", "checkpoint", "planned", "horizon", "health-check", "total", "lemon", "x_se", "x_low",
                                   *sorted(RESULT_NAMES)])  # fmt: skip
 def test_names_of_results_are_refused(name: str) -> None:
     tree = {**BASE, "failures": {name: {"mtbf": "1 h"}}}

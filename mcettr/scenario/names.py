@@ -19,6 +19,8 @@ RESERVED_CAUSES = ("start", "checkpoint", "planned", "horizon", "total", FALSE_A
 """Names under which results book time that no failure of the user's cost, and sums."""
 _NAME = re.compile(r"[^\W_][\w-]*")
 _LONGEST = 64
+_ENDINGS = ("_se", "_low", "_high")
+"""What names of errors and intervals end in."""
 
 
 def is_name(name: str) -> bool:
@@ -52,9 +54,9 @@ def _bad_causes(causes: Mapping[str, Any], taken: frozenset[str]) -> Iterator[Fa
         if not is_name(name):
             expected = f"a name of letters, digits, - and _ (at most {_LONGEST}), a letter or a digit first"
             yield Fault(path, f"expected {expected}, found {shown(name)}; choose another name")
-        elif name in RESERVED_CAUSES or name in taken or name.endswith("_se"):
+        elif name in RESERVED_CAUSES or name in taken or name.endswith(_ENDINGS):
             message = f"expected a name of your own, found {name!r}, which results use; choose another name"
-            yield Fault(path, f"{message}, such as 'my-{name}'" if not name.endswith("_se") else message)
+            yield Fault(path, message if name.endswith(_ENDINGS) else f"{message}, such as 'my-{name}'")
 
 
 def _unknown_causes(tree: Mapping[str, Any], causes: tuple[str, ...]) -> Iterator[Fault]:

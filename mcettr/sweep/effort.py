@@ -107,7 +107,7 @@ def check_effort(timelines: object, precision: object, seed: object, engine: str
         )
     _check_whole("seed", seed, 0, 2**64 - 1, "0")
     if engine not in ("jax", "reference"):
-        raise ScenarioError(f"engine: expected jax or reference, found {shown(engine)}; write one of them")
+        raise ScenarioError(f"engine: expected jax or reference, found {engine!r}; write one of them")
 
 
 def _is_number(value: object) -> bool:

@@ -75,12 +75,12 @@ def read_axis_values(axes: Mapping[str, object]) -> dict[str, list[Any]]:
     {'job.gpus': [1024]}
     """
     if not isinstance(axes, Mapping) or not axes:
-        found = "none" if not axes else shown(axes)
+        found = shown(axes) if not isinstance(axes, Mapping) and axes is not None else "none"
         raise ScenarioError(f"axes: expected at least one axis, found {found}; write {{'job.gpus': [1024, 4096]}}")
     values = {}
     for path, given in axes.items():
         if not isinstance(path, str):
-            raise ScenarioError(f"axes: expected dotted paths, found {shown(path)}; write 'job.gpus'")
+            raise ScenarioError(f"axes: expected dotted paths, found {shown(path)}; write {{'job.gpus': [1024, 4096]}}")
         try:
             values[path] = axis_values(given)
         except ScenarioError as error:
