@@ -120,8 +120,10 @@ def test_a_name_that_cannot_stand_everywhere_is_refused(name: str) -> None:
     assert "expected a name of letters, digits, - and _" in refusal(phases)
 
 
-@pytest.mark.parametrize("name", ["start", "checkpoint", "planned", "horizon", "health-check", "total", "lemon", "x_se", "x_low",
-                                  *sorted(RESULT_NAMES)])  # fmt: skip
+_TAKEN = ("start", "checkpoint", "planned", "horizon", "health-check", "total", "lemon", "x_se", "x_low")
+
+
+@pytest.mark.parametrize("name", [*_TAKEN, *sorted(RESULT_NAMES)])
 def test_names_of_results_are_refused(name: str) -> None:
     tree = {**BASE, "failures": {name: {"mtbf": "1 h"}}}
     assert f"failures.{name}: expected a name of your own" in refusal(tree)
