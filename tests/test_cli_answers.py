@@ -21,7 +21,9 @@ def test_solve_answers_with_an_interval(capsys: Capture, tmp_path: Path) -> None
     assert tree["value"]["unit"] == tree["unit"] == "s"
     assert tree["feasible"] is True
     assert {"achieved", "checkpoint_interval_s", "reason", "table"} <= set(tree)
-    assert parsed(path.read_text(encoding="utf-8")) == tree
+    written = parsed(path.read_text(encoding="utf-8"))
+    assert written.pop("dataset")["attrs"]["title"] == "mcettr answer"
+    assert written == tree
     text = run_here(capsys, "solve", "rsc-1", *options, "--timelines", "256")[1]
     assert text.startswith("checkpoint.write_time = 2")
     assert "95 % interval" in text

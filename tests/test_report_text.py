@@ -9,12 +9,11 @@ import pytest
 from cli_support import small_grid, small_job
 
 import mcettr
-from mcettr.report.answer_text import alike
 from mcettr.report.check_text import check_text
 from mcettr.report.derived import derive
 from mcettr.report.run_text import run_text
 from mcettr.report.sweep_text import sweep_text
-from mcettr.report.text import interval_text, number, share, short_labels, terminal_width, text_table
+from mcettr.report.text import alike, interval_text, number, share, short_labels, terminal_width, text_table
 
 EVERYTHING: dict[str, Any] = {
     "job": {"gpus": 1024, "work": "2 d", "horizon": "6 d", "saved": "1 h"},

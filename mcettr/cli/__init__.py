@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 from mcettr.cli import check, doctor, optimize, presets, run, solve, sweep
-from mcettr.cli.session import emit, note
-from mcettr.errors import McettrError
+from mcettr.cli.session import emit, note, stdout_failed
+from mcettr.errors import McettrError, OutputError
 
 __all__ = ["app", "main"]
 
@@ -86,6 +86,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(_in_options(str(error)), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
+    except OSError as error:  # the help and the version are printed by typer
+        return _failed(str(stdout_failed(error)), OutputError.exit_code)
     except ImportError as error:
         return _failed(f"{error}; `mcettr doctor` says what is missing", BACKEND_FAILED)
     except _ClickError as error:

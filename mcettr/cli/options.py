@@ -33,10 +33,8 @@ OutputOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Print all there is, not the 15 lines that matter.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No notes and no progress on stderr.")]
 VaryOption = Annotated[
     str, typer.Option("--vary", metavar="PATH[=LO:HI]", help="The field to vary, and between what values.")
-]
-JsonFileOption = Annotated[
-    list[str] | None, typer.Option("-o", "--output", metavar="FILE", help="Write the answer to a .json file.")
 ]

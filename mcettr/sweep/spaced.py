@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from mcettr.errors import ScenarioError
 from mcettr.scenario.document import parse_scalar
-from mcettr.units import Quantity, UnitError, read_quantity, split_number
+from mcettr.units import Quantity, UnitError, read_quantity, shown, split_number
 
 Spacing = Literal["lin", "geom"]
 SPACINGS: tuple[Spacing, ...] = get_args(Spacing)
@@ -59,7 +59,7 @@ def axis_values(given: object) -> list[Any]:
     if isinstance(given, Mapping) and len(given) == 1 and (kind := next(iter(given))) in SPACINGS:
         return spaced(kind, given[kind])
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
-        raise ScenarioError(f"expected a list or a spacing, found {given!r}; write {_AXIS_FORMS}")
+        raise ScenarioError(f"expected a list or a spacing, found {shown(given)}; write {_AXIS_FORMS}")
     values = list(given)
     if not values:
         raise ScenarioError("expected at least one value, found none; add one or remove the axis")
@@ -75,10 +75,12 @@ def read_axis_values(axes: Mapping[str, object]) -> dict[str, list[Any]]:
     {'job.gpus': [1024]}
     """
     if not isinstance(axes, Mapping) or not axes:
-        found = "none" if not axes else repr(axes)
+        found = "none" if axes is None or axes == {} else shown(axes)
         raise ScenarioError(f"axes: expected at least one axis, found {found}; write {{'job.gpus': [1024, 4096]}}")
     values = {}
     for path, given in axes.items():
+        if not isinstance(path, str):
+            raise ScenarioError(f"axes: expected dotted paths, found {shown(path)}; write {{'job.gpus': [1024, 4096]}}")
         try:
             values[path] = axis_values(given)
         except ScenarioError as error:

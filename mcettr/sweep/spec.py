@@ -80,6 +80,21 @@ def load_sweep(path: str | os.PathLike[str], overrides: Mapping[str, object] | N
     return SweepSpec(scenario, axes, deadlines.labels, precision, timelines, seed)
 
 
+def as_sweep_file(source: object) -> SweepSpec:
+    """Return what a sweep file asks for, where the source is the name of a file and nothing else.
+
+    Raises
+    ------
+    ScenarioError
+        It is no file name, or something in the file is wrong.
+    """
+    if not isinstance(source, (str, os.PathLike)) or not (isinstance(source, os.PathLike) or is_file_name(source)):
+        found = source if isinstance(source, str) else type(source).__name__
+        advice = "add axes={'job.gpus': [1024, 4096]}"
+        raise ScenarioError(f"axes: expected axes, or the name of a sweep file alone, found {found}; {advice}")
+    return load_sweep(source)
+
+
 @contextmanager
 def _at(document: Document, key: str) -> Iterator[None]:
     """Put file, line and path in front of an error raised inside; `key` is where, unless the text says better."""
