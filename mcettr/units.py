@@ -273,6 +273,7 @@ def shown(value: object) -> str:
     ("'5 mins'", '{weibul: {shape: 0.7}}')
     """
     text = value_text(value) if isinstance(value, (Mapping, list, tuple)) else repr(value)
+    text = text if isinstance(value, str) else " ".join(text.split())
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 

@@ -52,9 +52,9 @@ _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        import mcettr
 
-        emit(f"mcettr {version('mcettr')}")
+        emit(f"mcettr {mcettr.__version__}")
         raise typer.Exit
 
 

@@ -48,7 +48,7 @@ def write_xlsx(result: xr.Dataset, path: Path) -> None:
         _write_provenance(book.add_worksheet("provenance"), result, bold)
         book.close()
     except xlsxwriter.exceptions.FileCreateError as error:
-        raise OSError(str(error)) from error
+        raise error.args[0] if error.args and isinstance(error.args[0], OSError) else OSError(str(error)) from error
 
 
 def check_size(n_rows: int, n_columns: int, title: str) -> None:

@@ -75,7 +75,7 @@ def read_axis_values(axes: Mapping[str, object]) -> dict[str, list[Any]]:
     {'job.gpus': [1024]}
     """
     if not isinstance(axes, Mapping) or not axes:
-        found = "none" if axes is None or axes == {} else shown(axes)
+        found = shown(axes) if not isinstance(axes, Mapping) and axes is not None else "none"
         raise ScenarioError(f"axes: expected at least one axis, found {found}; write {{'job.gpus': [1024, 4096]}}")
     values = {}
     for path, given in axes.items():
