@@ -113,7 +113,7 @@ def test_doctor_names_versions_devices_and_what_is_missing(capsys: Capture) -> N
     code, out, _ = run_here(capsys, "doctor", "--json")
     tree = parsed(out)
     assert code == 0
-    assert tree["packages"]["mcettr"] == mcettr.__version__
+    assert (tree["packages"]["mcettr"] or "unknown") == mcettr.__version__  # a source tree need not be installed
     assert tree["devices"][0]["name"] == "cpu"
     assert tree["cpus"] >= 1
     assert all({"name", "for", "install"} == set(item) for item in tree["missing"])

@@ -67,8 +67,7 @@ class _Lines:
             self._show()
 
     def _show(self) -> None:
-        doing = "compiling" if self._fraction == 0.0 else f"{self._fraction:.0%} done"
-        note(f"{doing} after {time.monotonic() - self._began:.0f} s")
+        note(f"{100.0 * self._fraction:.0f} % done after {time.monotonic() - self._began:.0f} s")
 
     def update(self, fraction: float) -> None:
         self._fraction = max(self._fraction, fraction)

@@ -23,7 +23,7 @@ _RTOL = 1e-9
 _MOST_NAMED = 5
 
 
-@xr.register_dataarray_accessor("mcettr")
+@xr.register_dataarray_accessor("mcettr")  # type: ignore[no-untyped-call]
 class Selection:
     """Selection by the user's own texts, for a variable of a result."""
 
@@ -102,7 +102,7 @@ class Selection:
         return float(quantity.si / like.factor)
 
 
-@xr.register_dataset_accessor("mcettr")
+@xr.register_dataset_accessor("mcettr")  # type: ignore[no-untyped-call]
 class ResultAccessor(Selection):
     """Selection and display of a result; `repr` is the text that the command prints."""
 
