@@ -58,7 +58,8 @@ def _totals(result: xr.Dataset) -> str:
         f"a checkpoint every {duration(interval_s)} of work" if np.isfinite(interval_s) else "no checkpoints",
     ]
     if "spare_wait_probability" in result and _value(result, "spare_wait_probability") > 0:
-        parts.append(f"{share(_value(result, 'spare_wait_probability'))} of recoveries in need of a node find no spare")
+        waits = 100.0 * _value(result, "spare_wait_probability")
+        parts.append(f"{waits:.2g} % of the recoveries that need a node find no spare")
     return f"On average: {'; '.join(parts)}."
 
 

@@ -168,7 +168,9 @@ def budget_table(result: xr.Dataset) -> Table:
         columns.append(Column(name, "1", arrays[name][:, used].ravel()))
     columns.append(Column("gpu_hours", "GPU-h", activity_gpu_hours(result)[:, used].ravel()))
     for i, cause in enumerate(labels_of(result, "cause")):
-        columns.append(Column(f"lost_gpu_hours.{cause}", "GPU-h", arrays["lost_gpu_hours"][:, i, used].ravel()))
+        lost = arrays["lost_gpu_hours"][:, i, used].ravel()
+        if lost.any():
+            columns.append(Column(f"lost_gpu_hours.{cause}", "GPU-h", lost))
     return Table("budget", tuple(columns))
 
 
