@@ -8,7 +8,7 @@ from typing import Any
 
 from mcettr.errors import ScenarioError
 from mcettr.report.text import duration, number
-from mcettr.units import parse_work
+from mcettr.units import parse_work, value_text
 
 _HOUR_S = 3600.0
 
@@ -26,7 +26,7 @@ def work_by_gpus(tree: Mapping[str, Any], least: float, most: float) -> str:
     >>> work_by_gpus({"job": {"work": "30 d"}}, 1024.0, 4096.0)
     'job.work is 30 d at full speed whatever the GPUs: 737,280 GPU-hours with 1,024, 2,949,120 with 4,096.'
     >>> work_by_gpus({"job": {"work": "2.4e6 gpu-hours"}}, 1000.0, 2000.0)
-    'job.work is 2,400,000 GPU-hours whatever the GPUs: 100 d at full speed with 1,000, 50 d with 2,000.'
+    'job.work is 2.4e6 gpu-hours whatever the GPUs: 100 d at full speed with 1,000, 50 d with 2,000.'
     """
     try:
         work = parse_work(tree["job"]["work"])
@@ -36,9 +36,9 @@ def work_by_gpus(tree: Mapping[str, Any], least: float, most: float) -> str:
     if work.unit == "job":
         amounts = [f"{number(gpus * work.duration_s / _HOUR_S)} GPU-hours with {number(gpus)}" for gpus in ends]
         amounts[1:] = [text.replace(" GPU-hours", "") for text in amounts[1:]]
-        total = f"{duration(work.duration_s)} at full speed"
+        total = f"{value_text(tree['job']['work'])} at full speed"
     else:
         amounts = [f"{duration(work.duration_s / gpus)} at full speed with {number(gpus)}" for gpus in ends]
         amounts[1:] = [text.replace(" at full speed", "") for text in amounts[1:]]
-        total = f"{number(work.duration_s / _HOUR_S)} GPU-hours"
+        total = value_text(tree["job"]["work"])
     return f"job.work is {total} whatever the GPUs: {', '.join(amounts)}."
