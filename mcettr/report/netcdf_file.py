@@ -19,9 +19,10 @@ def write_netcdf(result: xr.Dataset, path: Path) -> None:
     import h5netcdf
     from xarray.backends import H5NetCDFStore
 
+    texts = {name: labels.astype(str) for name, labels in result.coords.items() if labels.dtype.kind == "O"}
     buffer = io.BytesIO()
     with h5netcdf.File(buffer, "w") as file:
-        result.dump_to_store(H5NetCDFStore(file))
+        result.assign_coords(texts).dump_to_store(H5NetCDFStore(file))
     path.write_bytes(buffer.getbuffer())
 
 

@@ -45,10 +45,11 @@ def source_commit() -> str | None:
 
 def entries(scenario: Scenario, effort: Effort, wall_time_s: float, more: Mapping[str, Any]) -> dict[str, Any]:
     """Return what every result says of its origin: the program, the scenario, the draws, the machine; and `more`."""
-    from mcettr.engine.device import resolve
+    from mcettr.engine.device import Device, resolve
     from mcettr.kernels.streams import STREAM_VERSION
 
-    device = resolve(effort.device)
+    is_fast = effort.engine == "jax"  # the reference engine needs no device of JAX
+    device = resolve(effort.device) if is_fast else Device("cpu", "processor", chosen=False, handle=None)
     return {
         "schema_version": RESULT_VERSION,
         "package_version": package_version(),
