@@ -15,7 +15,7 @@ from cli_support import SHORT_JOB, SMALL, run_apart, run_here
 COMMANDS = ("run", "sweep", "solve", "optimize", "check", "presets", "doctor")
 HEAVY = ("jax", "xarray", "pandas", "h5netcdf", "xlsxwriter", "rich.console")
 LOADED = "import sys; from mcettr.cli import main; main(sys.argv[1:]); print(sorted(sys.modules), file=sys.stderr)"
-OPTIONS = "--set --timelines --precision --seed --device --deadline --output --json --quiet"
+OPTIONS = "--set --timelines --precision --seed --device --deadline --output --json --verbose --quiet"
 
 
 @pytest.mark.parametrize(
