@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 _WITHIN = 3.0
 """Standard errors: the answer and its check have draws of their own, so their errors add."""
 _MATTER = 5
+_INTERVAL = "checkpoint.interval"
 
 
 def solve_text(result: SolveResult, width: int = 80, verbose: bool = False) -> str:
     """Return what `solve` found as text; `verbose` for every point tried."""
     lines = [_solved(result.vary, value) for value in result.crossings]
     level = None if result.value is None else result.level
-    lines += [f"{result.reason}.", _achieved(result.achieved, result.unit, level), *_work(result)]
+    lines += [f"{result.reason}.", _achieved(result.achieved, result.vary, result.unit, level), *_work(result)]
     return _text(lines, result, width, verbose)
 
 
@@ -31,7 +32,7 @@ def optimize_text(result: OptimizeResult, width: int = 80, verbose: bool = False
     lines = [f"{result.reason}."]
     if result.value is not None:
         best = f"{result.vary} = {value_text(result.value.estimate, result.unit)}"
-        lines = [best, *lines, _achieved(result.achieved, result.unit), *_work(result)]
+        lines = [best, *lines, _achieved(result.achieved, result.vary, result.unit), *_work(result)]
     return _text(lines, result, width, verbose)
 
 
@@ -67,7 +68,7 @@ def _solved(path: str, value: SolvedValue) -> str:
     return f"{path} = {estimate} (95 % interval: {low} to {high})"
 
 
-def _achieved(point: Point, unit: str, level: float | None = None) -> str:
+def _achieved(point: Point, path: str, unit: str, level: float | None = None) -> str:
     """Return what was simulated at the answer, and whether it is the level of the target within its error."""
     parts = [f"ETTR {share(point.ettr)} (standard error {share(point.ettr_se)})"]
     within = level is not None and abs(point.ettr - level) <= _WITHIN * point.ettr_se
@@ -75,7 +76,7 @@ def _achieved(point: Point, unit: str, level: float | None = None) -> str:
         parts.append("probability {} ({} to {})".format(*map(share, point.completion)))
         within = level is not None and point.completion[1] <= level <= point.completion[2]
     parts += ["equal to the target within its error"] if within else []
-    if point.checkpoint_interval_s < float("inf"):
+    if point.checkpoint_interval_s < float("inf") and path != _INTERVAL:
         parts.append(f"checkpoint interval {duration(point.checkpoint_interval_s)}")
     return f"At {value_text(point.value, unit)}, run again on other draws: {', '.join(parts)}."
 
@@ -93,11 +94,14 @@ def _work(result: SolveResult | OptimizeResult) -> list[str]:
 
 def _tried(path: str, unit: str, table: Sequence[Point], width: int) -> str:
     with_date = any(point.completion is not None for point in table)
-    headers = [path, "ETTR", "std. error", "interval", *(["by then (95 %)"] if with_date else [])]
+    with_interval = path != _INTERVAL
+    headers = [path, "ETTR", "std. error"]
+    headers += [*(["interval"] if with_interval else []), *(["by then (95 %)"] if with_date else [])]
     rows = []
     for point in table:
         row = [value_text(point.value, unit), share(point.ettr), share(point.ettr_se)]
-        row.append(duration(point.checkpoint_interval_s))
+        if with_interval:
+            row.append(duration(point.checkpoint_interval_s))
         if with_date:
             row.append("-" if point.completion is None else interval_text(*point.completion[1:]))
         rows.append(row)
