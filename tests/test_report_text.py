@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import pytest
@@ -213,3 +214,17 @@ def test_a_run_to_its_horizon_has_no_spread_of_its_length() -> None:
     assert "Recoveries in need of a node that find no spare" in text
     assert "Longest time without a new save" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_what_rests_on_too_few_timelines_is_a_bound_on_the_screen() -> None:
+    result = small_job().copy(deep=True)
+    result["completion_probability"] = result.completion_probability * math.nan
+    result["interruptions"] = result.interruptions * math.nan
+    result["interruptions_low"], result["interruptions_high"] = result.ettr * 0.0, result.ettr * 0.0 + 3.0
+    result["time_fraction"] = result.time_fraction.where(result.activity != "restore")
+    result["lost_gpu_hours"] = result.lost_gpu_hours.where(result.activity != "restore")
+    text = " ".join(run_summary(result, 200).split())
+    assert "< 3 (95 %) interruptions" in text
+    assert "Done by 3 d: probability 95 % interval" in text
+    assert "restore -" in text
+    assert "nan" not in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +12,7 @@ from mcettr.model.budget import UNHELD
 from mcettr.report.objects import lines_of
 from mcettr.report.run_text import has_work
 from mcettr.report.tables import activity_gpu_hours, activity_hours, labels_of
-from mcettr.report.text import duration, interval_text, number, paragraph, share, text_table
+from mcettr.report.text import bounded, duration, interval_text, number, paragraph, share, text_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,11 +36,16 @@ def run_summary(result: xr.Dataset, width: int = 80) -> str:
 
 
 def _value(result: xr.Dataset, name: str) -> float:
-    return float(result[name].item())
+    return float(result[name].item()) if name in result else math.nan
+
+
+def _shown(result: xr.Dataset, name: str, show: Callable[[float], str]) -> str:
+    """Return an estimate, or its bounds where it rests on too few timelines."""
+    return bounded(*(_value(result, f"{name}{end}") for end in ("", "_low", "_high")), show)
 
 
 def _ettr(result: xr.Dataset) -> str:
-    text = f"ETTR {share(_value(result, 'ettr'))} (standard error {share(_value(result, 'ettr_se'))})"
+    text = f"ETTR {_shown(result, 'ettr', share)} (standard error {share(_value(result, 'ettr_se'))})"
     levels = labels_of(result, "quantile")
     if {"0.05", "0.95"} <= set(levels):
         low, high = (float(result["ettr_timeline_quantile"].values[levels.index(q)]) for q in ("0.05", "0.95"))
@@ -50,11 +57,12 @@ def _ettr(result: xr.Dataset) -> str:
 def _totals(result: xr.Dataset) -> str:
     gpus, mttf_s, productive_s = (_value(result, name) for name in ("gpus", "mttf_s", "productive"))
     n_failures, interval_s = _value(result, "interruptions"), _value(result, "checkpoint_interval")
-    held = f"{number(_value(result, 'gpu_hours'))} GPU-hours"
+    held = f"{_shown(result, 'gpu_hours', number)} GPU-hours"
     parts = [
-        f"{duration(_value(result, 'elapsed'))} on {number(gpus)} GPUs ({held})",
+        f"{_shown(result, 'elapsed', duration)} on {number(gpus)} GPUs ({held})",
         f"{duration(productive_s)} of it kept work ({number(gpus * productive_s / _HOUR_S)} GPU-hours)",
-        f"{number(n_failures)} interruptions" + (f", one per {duration(mttf_s)} at risk" if n_failures else ""),
+        f"{_shown(result, 'interruptions', number)} interruptions"
+        + (f", one per {duration(mttf_s)} at risk" if n_failures > 0 else ""),
         f"a checkpoint every {duration(interval_s)} of work" if np.isfinite(interval_s) else "no checkpoints",
     ]
     if "spare_wait_probability" in result and _value(result, "spare_wait_probability") > 0:
@@ -82,10 +90,10 @@ def _deadlines(result: xr.Dataset) -> list[str]:
         return []
     names = labels_of(result, "deadline")
     values = [result[f"completion_{name}"].values.tolist() for name in ("probability", "low", "high")]
-    found = [
-        f"Done by {name}: probability {share(p)} (95 % interval {interval_text(low, high)})."
-        for name, p, low, high in zip(names, *values, strict=True)
-    ]
+    found = []
+    for name, p, low, high in zip(names, *values, strict=True):
+        between = f"95 % interval {interval_text(low, high)}"
+        found.append(f"Done by {name}: probability {between if math.isnan(p) else f'{share(p)} ({between})'}.")
     n_more = len(found) - _MOST_DEADLINES
     return found if n_more <= 0 else [*found[:_MOST_DEADLINES], f"{n_more:,} more deadlines (--verbose)."]
 
@@ -95,11 +103,13 @@ def _budget(result: xr.Dataset, width: int) -> str:
     hours, gpu_hours = activity_hours(result)[0], activity_gpu_hours(result)[0]
     shares, errors = result["time_fraction"].values, result["time_fraction_se"].values
     lost = result["lost_gpu_hours"].transpose("cause", "activity").values
-    order = sorted(range(len(activities)), key=lambda i: (activities[i] != "productive", -shares[i]))
+    parts = np.nan_to_num(shares)  # nan: too few timelines to tell
+    order = sorted(range(len(activities)), key=lambda i: (activities[i] != "productive", -parts[i]))
     rows = []
-    for i in [i for i in order if shares[i] > 0 or activities[i] == "productive"][:_MOST_ACTIVITIES]:
+    for i in [i for i in order if shares[i] != 0 or activities[i] == "productive"][:_MOST_ACTIVITIES]:
         held = "none held" if activities[i] in UNHELD else number(float(gpu_hours[i]))
-        most = causes[int(np.argmax(lost[:, i]))] if lost[:, i].any() else ""
+        known = np.nan_to_num(lost[:, i])
+        most = causes[int(np.argmax(known))] if known.any() else ""
         time = duration(float(hours[i]) * _HOUR_S)
         rows.append([activities[i], share(float(shares[i])), share(float(errors[i])), time, held, most])
     headers = ["Where the time goes", "Share", "Std. error", "Time", "GPU-hours", "Most for"]

@@ -7,10 +7,11 @@ import shutil
 import textwrap
 from collections.abc import Sequence
 
-from mcettr.text import alike, duration, interval_text, number, share, short_labels, value_text
+from mcettr.text import alike, bounded, duration, interval_text, number, share, short_labels, value_text
 
 __all__ = [
     "alike",
+    "bounded",
     "duration",
     "interval_text",
     "number",
