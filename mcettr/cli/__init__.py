@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from mcettr.cli import check, doctor, optimize, presets, run, solve, sweep
-from mcettr.cli.session import emit, note, stdout_failed
+from mcettr.cli.session import emit, is_stdout_broken, note, stdout_failed
 from mcettr.errors import McettrError, OutputError
 
 __all__ = ["app", "main"]
@@ -86,8 +86,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(_in_options(str(error)), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except OSError as error:  # the help and the version are printed by typer
-        return _failed(str(stdout_failed(error)), OutputError.exit_code)
+    except OSError as error:
+        if not is_stdout_broken():
+            raise
+        return _failed(str(stdout_failed(error)), OutputError.exit_code)  # typer prints the help
     except ImportError as error:
         return _failed(f"{error}; `mcettr doctor` says what is missing", BACKEND_FAILED)
     except _ClickError as error:

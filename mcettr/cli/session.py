@@ -74,7 +74,7 @@ def emit(*pieces: str) -> None:
 
     Raises
     ------
-    OutputError
+    StdoutError
         Stdout cannot be written to: its disk is full.
     """
     try:
@@ -85,12 +85,25 @@ def emit(*pieces: str) -> None:
         raise stdout_failed(error) from None
 
 
-def stdout_failed(error: OSError) -> OutputError:
+class StdoutError(OutputError):
+    """Stdout cannot be written to: what is wrong can only be said on stderr."""
+
+
+def stdout_failed(error: OSError) -> StdoutError:
     """Return the error of a stdout that cannot be written to, after making sure that it stays the only one."""
     from mcettr.text import reason
 
     _silence_stdout()
-    return OutputError(f"stdout: expected to print there, found {reason(error)}; send it to another place")
+    return StdoutError(f"stdout: expected to print there, found {reason(error)}; send it to another place")
+
+
+def is_stdout_broken() -> bool:
+    """Return whether what was printed cannot leave the program."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
 
 
 def _silence_stdout() -> None:
