@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from mcettr.cli import check, doctor, optimize, presets, run, solve, sweep
-from mcettr.cli.session import emit, is_stdout_broken, note, stdout_failed
+from mcettr.cli.session import emit, note, stdout_failed
 from mcettr.errors import McettrError, OutputError
 
 __all__ = ["app", "main"]
@@ -87,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except OSError as error:
-        if not is_stdout_broken():
+        if error.filename is not None:  # of a file that nobody expected to fail
             raise
         return _failed(str(stdout_failed(error)), OutputError.exit_code)  # typer prints the help
     except ImportError as error:

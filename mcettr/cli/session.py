@@ -97,15 +97,6 @@ def stdout_failed(error: OSError) -> StdoutError:
     return StdoutError(f"stdout: expected to print there, found {reason(error)}; send it to another place")
 
 
-def is_stdout_broken() -> bool:
-    """Return whether what was printed cannot leave the program."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        return True
-    return False
-
-
 def _silence_stdout() -> None:
     """Let what the interpreter flushes at its end go nowhere: it would fail once more, with a traceback."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
