@@ -41,7 +41,7 @@ def _value(result: xr.Dataset, name: str) -> float:
 
 def _shown(result: xr.Dataset, name: str, show: Callable[[float], str]) -> str:
     """Return an estimate, or its bounds where it rests on too few timelines."""
-    return bounded(*(_value(result, f"{name}{end}") for end in ("", "_low", "_high")), show)
+    return bounded(_value(result, name), _value(result, f"{name}_low"), _value(result, f"{name}_high"), show)
 
 
 def _ettr(result: xr.Dataset) -> str:
