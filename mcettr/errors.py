@@ -137,3 +137,7 @@ class DeviceError(McettrError):
 
 class AnalyticError(McettrError):
     """A closed form was asked for where its assumptions do not hold."""
+
+
+class ScenarioWarning(UserWarning):
+    """Something about a scenario or its result that its reader should know; the calculation goes on."""

@@ -345,6 +345,7 @@ def shown(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
         return value_text(value)
     text = value_text(value) if isinstance(value, (Mapping, list, tuple)) else repr(value)
+    text = text if isinstance(value, str) else " ".join(text.split())
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 

@@ -21,7 +21,9 @@ def test_solve_answers_with_an_interval(capsys: Capture, tmp_path: Path) -> None
     assert tree["value"]["unit"] == tree["unit"] == "s"
     assert tree["feasible"] is True
     assert {"achieved", "checkpoint_interval_s", "reason", "table"} <= set(tree)
-    assert parsed(path.read_text(encoding="utf-8")) == tree
+    written = parsed(path.read_text(encoding="utf-8"))
+    assert written.pop("dataset")["attrs"]["title"] == "mcettr answer"
+    assert written == tree
     text = run_here(capsys, "solve", "rsc-1", *options, "--timelines", "256")[1]
     assert text.startswith("checkpoint.write_time = 2")
     assert "95 % interval" in text
@@ -111,7 +113,7 @@ def test_doctor_names_versions_devices_and_what_is_missing(capsys: Capture) -> N
     code, out, _ = run_here(capsys, "doctor", "--json")
     tree = parsed(out)
     assert code == 0
-    assert tree["packages"]["mcettr"] == mcettr.__version__
+    assert (tree["packages"]["mcettr"] or "unknown") == mcettr.__version__  # a source tree need not be installed
     assert tree["devices"][0]["name"] == "cpu"
     assert tree["cpus"] >= 1
     assert all({"name", "for", "install"} == set(item) for item in tree["missing"])

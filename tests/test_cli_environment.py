@@ -15,7 +15,7 @@ from cli_support import SHORT_JOB, SMALL, run_apart, run_here
 COMMANDS = ("run", "sweep", "solve", "optimize", "check", "presets", "doctor")
 HEAVY = ("jax", "xarray", "pandas", "h5netcdf", "xlsxwriter", "rich.console")
 LOADED = "import sys; from mcettr.cli import main; main(sys.argv[1:]); print(sorted(sys.modules), file=sys.stderr)"
-OPTIONS = "--set --timelines --precision --seed --device --deadline --output --json --quiet"
+OPTIONS = "--set --timelines --precision --seed --device --deadline --output --json --verbose --quiet"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,8 @@ def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_names_beyond_the_encoding_do_not_end_the_program(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("extends: rsc-1\nfailures:\n  'übel-节点': {rate: 1 / job-day}\n", encoding="utf-8")
-    done = run_apart("run", str(path), *SHORT_JOB, *SMALL, "-o", str(tmp_path / "a.json"), PYTHONIOENCODING="cp1252")
+    argv = ("run", str(path), *SHORT_JOB, *SMALL, "-o", str(tmp_path / "a.json"), "--verbose")
+    done = run_apart(*argv, PYTHONIOENCODING="cp1252")
     assert done.returncode == 0
     assert b"\xfcbel-\\u8282\\u70b9" in done.stdout
     written = (tmp_path / "a.json").read_bytes()

@@ -46,7 +46,7 @@ from tests.cli_output import Capture
         ("sweep rsc-1 --axis checkpoint.interval=auto,1h", "--axis checkpoint.interval: expected a value of its own"),
         ("sweep rsc-1 --axis checkpoint.stall=1s,10min", "cell stall=10min"),
         ("solve rsc-1 --vary checkpoint.write_time --target ettr=1.5", "target: ettr"),
-        ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 -o a.nc", "expected a file ending in .json"),
+        ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 -o a.html", "expected a file ending in .nc"),
         ("solve rsc-1 --vary job.nodes --target ettr=0.9", "--vary: job.nodes"),
         ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 --confidence 2", "--confidence: expected a"),
         ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 --confidence 0.9", "expected uncertain rates"),

@@ -273,10 +273,7 @@ def test_a_deadline_beyond_one_cell_names_it() -> None:
 
 
 def test_the_public_names() -> None:
-    names = {"__version__", "analytic", "errors", "load", "optimize", "simulate", "solve", "sweep"}
-    assert set(mcettr.__all__) == set(dir(mcettr)) == names
-    for name in names:
-        assert getattr(mcettr, name) is not None
+    assert set(mcettr.__all__) == set(dir(mcettr))  # which they are is in test_python_face.py
     assert importlib.import_module("mcettr.sweep.run").sweep is mcettr.sweep  # kept whatever is imported
     assert callable(mcettr.sweep)
     assert callable(mcettr.analytic.best_interval_s)

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from mcettr.cli import check, doctor, fields, init, optimize, presets, run, schema, solve, sweep
-from mcettr.cli.session import emit, note
+from mcettr.cli.session import StdoutError, emit, note, stdout_failed
 from mcettr.errors import McettrError, Mistake
 
 __all__ = ["app", "main"]
@@ -60,9 +60,9 @@ _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        import mcettr
 
-        emit(f"mcettr {version('mcettr')}")
+        emit(f"mcettr {mcettr.__version__}")
         raise typer.Exit
 
 
@@ -96,6 +96,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(error, is_json)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
+    except OSError as error:
+        if error.filename is not None:  # of a file that nobody expected to fail
+            return _bug(error)
+        return _failed(stdout_failed(error), is_json)  # typer prints the help
     except ImportError as error:
         return _failed(_BackendError(f"{error}; `mcettr doctor` says what is missing"), is_json)
     except _ClickError as error:
@@ -158,7 +162,7 @@ def _by_option(mistake: Mistake) -> Mistake:
 
 def _failed(error: McettrError, is_json: bool) -> int:
     """Print an error, as JSON on stdout or in a line for each mistake on stderr, and return its exit code."""
-    if is_json:
+    if is_json and not isinstance(error, StdoutError):
         from mcettr.report.objects import to_json
 
         emit(to_json(type(error)(*map(_by_option, error.errors)).to_json()))

@@ -46,6 +46,7 @@ OutputOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Print all there is, not the 15 lines that matter.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No notes and no progress on stderr.")]
 VaryOption = Annotated[
     str,
@@ -55,7 +56,4 @@ VaryOption = Annotated[
         autocompletion=complete.paths,
         help="The field to vary, and between what values.",
     ),
-]
-JsonFileOption = Annotated[
-    list[str] | None, typer.Option("-o", "--output", metavar="FILE", help="Write the answer to a .json file.")
 ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mcettr.errors import DeviceError, Mistake, ScenarioError, shortened
+from mcettr.errors import DeviceError, Mistake, OutputError, ScenarioError, shortened
 
 if TYPE_CHECKING:
     from mcettr.engine.device import Device
@@ -80,8 +81,9 @@ def choose_device(name: str) -> Device:
 
 
 def note(text: str) -> None:
-    """Print a line for people on stderr."""
-    print(f"mcettr: {text}", file=sys.stderr, flush=True)
+    """Print a line for people on stderr; where that is full or gone, the result still counts."""
+    with contextlib.suppress(OSError):
+        print(f"mcettr: {text}", file=sys.stderr, flush=True)
 
 
 def notes(lines: Sequence[str], quiet: bool) -> None:
@@ -98,12 +100,36 @@ def exit_code(feasible: bool, reason: str, show: bool) -> int:
 
 
 def emit(*pieces: str) -> None:
-    """Print a result on stdout; a reader that has gone away, as `head` does, is no error."""
+    """Print a result on stdout; a reader that has gone away, as `head` does, is no error.
+
+    Raises
+    ------
+    StdoutError
+        Stdout cannot be written to: its disk is full.
+    """
     try:
         print(*pieces, sep="", flush=True)
     except BrokenPipeError:
-        # the interpreter flushes stdout once more at its end: let that go nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_stdout()
+    except OSError as error:
+        raise stdout_failed(error) from None
+
+
+class StdoutError(OutputError):
+    """Stdout cannot be written to: what is wrong can only be said on stderr."""
+
+
+def stdout_failed(error: OSError) -> StdoutError:
+    """Return the error of a stdout that cannot be written to, after making sure that it stays the only one."""
+    from mcettr.text import reason
+
+    _silence_stdout()
+    return StdoutError(f"stdout: expected to print there, found {reason(error)}; send it to another place")
+
+
+def _silence_stdout() -> None:
+    """Let what the interpreter flushes at its end go nowhere: it would fail once more, with a traceback."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def emit_json(tree: Mapping[str, Any]) -> None:

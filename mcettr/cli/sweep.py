@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from mcettr.cli import complete
 from mcettr.cli import options as o
 from mcettr.cli import session as s
-from mcettr.cli.answers import hand_over_result
+from mcettr.cli.answers import check_files, hand_over, keep_inputs
 from mcettr.cli.progress import progress
 from mcettr.errors import ScenarioError
 
@@ -46,18 +47,22 @@ def sweep(
     deadline: o.DeadlineOption = None,
     output: o.OutputOption = None,
     json: o.JsonOption = False,
+    verbose: o.VerboseOption = False,
     quiet: o.QuietOption = False,
-) -> None:
+) -> int:
     """Simulate every combination of some fields' values: a labelled grid.
 
     With --deadline each cell gets at least 1,024 timelines, unless --timelines says otherwise.
     """
-    from mcettr.report.files import check_outputs
-    from mcettr.report.sweep_text import sweep_text
+    from mcettr.report.files import check_sizes
+    from mcettr.report.sweep_text import sweep_summary, sweep_text
     from mcettr.sweep.run import sweep as run_sweep
 
-    outputs = check_outputs(output or ())
+    outputs = check_files(output, scenario)
     spec = _spec(scenario, axis, set_)
+    keep_inputs(outputs, spec.scenario)
+    deadlines = deadline or spec.deadlines
+    check_sizes(outputs, prod(len(values) for values in spec.axes.values()), len(deadlines))
     own = timelines is not None or precision is not None
     chosen = s.choose_device(device)
     with progress(quiet, chosen) as report:
@@ -68,11 +73,12 @@ def sweep(
             precision=precision if own else spec.precision,
             seed=spec.seed if seed is None else seed,
             device=chosen.name,
-            deadlines=deadline or spec.deadlines,
+            deadlines=deadlines,
             progress=report,
             notes=lambda line: s.notes([line], quiet),
         )
-    hand_over_result(result, outputs, json, sweep_text)
+    show = sweep_text if verbose else sweep_summary
+    return hand_over(result, outputs, json, lambda width: show(result, width))
 
 
 def _spec(source: str, axis: list[str] | None, set_: list[str] | None) -> SweepSpec:

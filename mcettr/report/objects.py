@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcettr.model.budget import cause_rows
-from mcettr.report.tables import cell_arrays, cell_dims, coordinate_columns
+from mcettr.report.tables import cell_arrays, cell_dims, coordinate_columns, labels_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -75,6 +75,21 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+_NEEDED = (
+    "ettr_se",
+    "ettr_timeline_mean",
+    "ettr_timeline_sd",
+    "ettr_timeline_quantile",
+    "interruptions_by_cause",
+    "completion_time",
+)
+
+
+def is_whole(result: xr.Dataset) -> bool:
+    """Return whether a dataset holds what `result_json` needs: it may be a part that somebody selected."""
+    return "provenance" in result.attrs and set(_NEEDED) <= set(result.data_vars)
+
+
 def run_object(result: xr.Dataset) -> Json:
     """Return the result of a single job as the object that ``mcettr run --json`` prints."""
     return next(_cells(result)) | _common(result)
@@ -136,13 +151,6 @@ def _cells(result: xr.Dataset) -> Iterator[Json]:
     for i in range(len(arrays["ettr"])):
         cell = {name: values[i] for name, values in arrays.items()}
         yield _cell(cell, {name: [labels[dim] for dim in dims] for name, dims in inner.items()})
-
-
-def labels_of(result: xr.Dataset, dim: str) -> list[str]:
-    """Return the labels of a dimension as texts: the user's own where the coordinate carries them."""
-    if own := result[dim].attrs.get("labels"):
-        return [str(label) for label in json.loads(own)]
-    return [f"{value:.15g}" if isinstance(value, float) else str(value) for value in result[dim].values.tolist()]
 
 
 def _cell(cell: Json, labels: dict[str, list[list[str]]]) -> Json:

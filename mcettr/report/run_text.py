@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mcettr.model.budget import UNHELD
-from mcettr.report.objects import COMPLETION_LEVELS, labels_of, lines_of
-from mcettr.report.tables import activity_gpu_hours, activity_hours
+from mcettr.report.objects import COMPLETION_LEVELS, lines_of
+from mcettr.report.tables import activity_gpu_hours, activity_hours, labels_of
 from mcettr.report.text import duration, number, paragraph, share, text_table
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import html
 import io
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from mcettr.units import shown, value_text
 _OVERRIDE = Position("override", kind="change")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scenario:
     """One job, checked field by field; equal to another where both describe the same job.
 
@@ -52,6 +53,27 @@ class Scenario:
     def __hash__(self) -> int:
         """Return a hash of the parsed content."""
         return hash(self._content())
+
+    def __repr__(self) -> str:
+        """Return the size of the job and what strikes it, on one line."""
+        parts = [
+            f"{name} {text}" if name else f"{text} GPUs"
+            for name, path in (
+                ("", "job.gpus"),
+                ("work", "job.work"),
+                ("horizon", "job.horizon"),
+                ("checkpoint every", "checkpoint.interval"),
+                ("write time", "checkpoint.write_time"),
+            )
+            if (text := self.text_at(path)) is not None
+        ]
+        names = list(self.document.tree.get("failures", {}))
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        parts += [f"failures: {', '.join(names[:3])}{more}"] if names else ["no failures"]
+        return f"<Scenario: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.to_yaml())}</pre>"
 
     def to_dict(self) -> Tree:
         """Return the scenario as a plain mapping of the user's own text, inheritance resolved."""

@@ -55,7 +55,7 @@ def read_deadlines(deadlines: Sequence[str]) -> Deadlines:
                 f"deadlines: expected a finite time above 0, found {shown(given)}; write it like '25 d'"
             )
         if at_s in seconds:
-            raise ScenarioError(f"deadlines: expected different times, found {given!r} twice; drop one")
+            raise ScenarioError(f"deadlines: expected different times, found {shown(given)} twice; drop one")
         seconds.append(at_s)
     return Deadlines(tuple(seconds), tuple(str(given) for given in deadlines))
 
@@ -80,7 +80,7 @@ def first_cell(grid: Grid, cells: Any) -> str:
 
 def checked_effort(timelines: int | None, precision: float | None, seed: int, device: str, engine: str) -> Effort:
     """Return the effort of a run, each number in its range."""
-    check_effort(timelines, precision, seed, engine)
+    check_effort(timelines, precision, seed, engine, device)
     from mcettr.engine.run import Effort
 
     return Effort(
@@ -92,8 +92,10 @@ def checked_effort(timelines: int | None, precision: float | None, seed: int, de
     )
 
 
-def check_effort(timelines: object, precision: object, seed: object, engine: str = "jax") -> None:
-    """Refuse numbers out of range, without loading an engine.
+def check_effort(
+    timelines: object, precision: object, seed: object, engine: object = "jax", device: object = "auto"
+) -> None:
+    """Refuse numbers out of range and words of another type, without loading an engine.
 
     >>> check_effort(4096, None, 0)
     """
@@ -106,8 +108,20 @@ def check_effort(timelines: object, precision: object, seed: object, engine: str
             f"precision: expected a standard error in (0, 1), found {shown(precision)}; write it like 0.001"
         )
     _check_whole("seed", seed, 0, 2**64 - 1, "0")
-    if engine not in ("jax", "reference"):
-        raise ScenarioError(f"engine: expected jax or reference, found {engine!r}; write one of them")
+    if not isinstance(engine, str) or engine not in ("jax", "reference"):
+        raise ScenarioError(f"engine: expected jax or reference, found {shown(engine)}; write one of them")
+    if not isinstance(device, str):
+        raise ScenarioError(f"device: expected auto, cpu, cuda or cuda:i, found {shown(device)}; write one of them")
+
+
+def check_calls(progress: object, notes: object = None) -> None:
+    """Refuse what is given to be called and cannot be.
+
+    >>> check_calls(None, print)
+    """
+    for name, value in (("progress", progress), ("notes", notes)):
+        if value is not None and not callable(value):
+            raise ScenarioError(f"{name}: expected a function of one argument, found {shown(value)}; leave it out")
 
 
 def _is_number(value: object) -> bool:

@@ -69,6 +69,21 @@ def load_sweep(path: str | os.PathLike[str], overrides: Mapping[str, object] | N
     return read_sweep(read_document(file), file.parent, overrides or {})
 
 
+def as_sweep_file(source: object) -> SweepSpec:
+    """Return what a sweep file asks for, where the source is the name of a file and nothing else.
+
+    Raises
+    ------
+    ScenarioError
+        It is no file name, or something in the file is wrong.
+    """
+    if not isinstance(source, (str, os.PathLike)) or not (isinstance(source, os.PathLike) or is_file_name(source)):
+        found = source if isinstance(source, str) else type(source).__name__
+        advice = "add axes={'job.gpus': [1024, 4096]}"
+        raise ScenarioError(f"axes: expected axes, or the name of a sweep file alone, found {found}; {advice}")
+    return load_sweep(source)
+
+
 def read_sweep(
     document: Document,
     folder: Path,

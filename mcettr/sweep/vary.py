@@ -15,7 +15,7 @@ from mcettr.scenario import Grid, Scenario, compile_grid
 from mcettr.scenario.merge import unknown_path, value_at
 from mcettr.scenario.sections import required
 from mcettr.sweep.spaced import end_quantities, in_unit
-from mcettr.units import Quantity, UnitError, format_duration, read_quantity, split_number
+from mcettr.units import Quantity, UnitError, format_duration, read_quantity, shown, split_number
 
 INTERVAL = "checkpoint.interval"
 _DURATION_S = (1e-3, 86_400.0)
@@ -99,6 +99,8 @@ def read_vary(scenario: Scenario, vary: str) -> Vary:
     >>> read_vary(load("rsc-1"), "checkpoint.write_time=1 s:10 min").high
     600.0
     """
+    if not isinstance(vary, str) or not vary.strip():
+        raise ScenarioError(f"vary: expected PATH or PATH=LOW:HIGH, found {shown(vary)}; write it like 'job.gpus'")
     path, equals, span = vary.strip().partition("=")
     path = path.strip()
     fault = unknown_path(scenario.document.tree, tuple(path.split(".")), 0)
