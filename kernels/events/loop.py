@@ -15,7 +15,7 @@ from mcettr.kernels.events import groups, nodes, refill, starts, stops, strikes
 from mcettr.kernels.events.draws import Request
 from mcettr.kernels.events.features import Features
 from mcettr.kernels.events.job import Job, Numbers
-from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Lanes
+from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Lanes, is_over
 from mcettr.kernels.events.ledger import Ledger
 from mcettr.kernels.events.passing import aim, go_on, pass_at_risk, run_clocks, train
 from mcettr.kernels.events.race import Race, View, corruption_s, look_ahead, run_race
@@ -200,6 +200,8 @@ def simulate(
         state, places, book, n_steps = carry
         out_of_steps = n_steps >= most
         state = state | {"phase": where(out_of_steps, ENDED, state["phase"])}
+        if job.on.spares:
+            state = state | {"repaired_at": where(out_of_steps, jnp.inf, state["repaired_at"])}
         rest = queue._replace(n_valid=where(out_of_steps, 0, queue.n_valid))
         state, places, book = refill.change_over(job, rest, places, state, book, n_steps.astype(jnp.int32))
         carry = (state, book.by_cause, n_steps)
@@ -218,7 +220,7 @@ def _run_until_idle(job: Job, queue: Queue, places: Places, carry: Any, most: An
 
     def going(carry: Any) -> Any:
         state, _, n_steps = carry
-        runs = state["phase"] != ENDED
+        runs = ~is_over(state)
         return jnp.any(runs) & (jnp.sum(occupied & ~runs) < enough) & (n_steps < most)
 
     def advance(carry: Any) -> Any:

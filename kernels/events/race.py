@@ -190,7 +190,7 @@ def _calendar(job: Job, lanes: Lanes, race: Race) -> None:
     race.only(looks)
     if job.on.spares:
         looks = looks | ((lanes.phase == NODES) & lanes.waiting)
-        due = looks | ((lanes.phase == NODES) & (lanes.repaired_at <= lanes.now))
+        due = looks | (lanes.repaired_at <= lanes.now)
         date = jnp.maximum(lanes.repaired_at, lanes.now)
         race.enter("repaired", where(due, date - lanes.now, jnp.inf), date)
     if job.on.maintenance:

@@ -14,7 +14,7 @@ from mcettr.kernels.elementary import where
 from mcettr.kernels.events import draws, strikes
 from mcettr.kernels.events.draws import Request
 from mcettr.kernels.events.job import Job
-from mcettr.kernels.events.lanes import ENDED, Lanes
+from mcettr.kernels.events.lanes import ENDED, Lanes, is_over
 from mcettr.kernels.events.submission import submission
 from mcettr.kernels.events.training import newest_durable
 from mcettr.kernels.fusion import in_one_kernel
@@ -48,7 +48,10 @@ def nobody(job: Job, queue: Queue, n_lanes: int, n_timelines: int) -> tuple[dict
     index = jnp.full(shape, n_timelines, jnp.int32)
     like = jax.eval_shape(lambda: _begin(job, queue, index, index < 0))
     state = {name: jnp.zeros(leaf.shape, leaf.dtype) for name, leaf in like.items()}
-    return state | {"phase": jnp.full(shape, ENDED, jnp.int32), "cap": queue.cap}, Places(index, index[:, 0] * 0)
+    state |= {"phase": jnp.full(shape, ENDED, jnp.int32), "cap": queue.cap}
+    if job.on.spares:
+        state["repaired_at"] = jnp.full(shape, jnp.inf)
+    return state, Places(index, index[:, 0] * 0)
 
 
 def _begin(job: Job, queue: Queue, index: Any, begins: Any) -> dict[str, Any]:
@@ -99,7 +102,7 @@ def change_over(
 ) -> tuple[dict[str, Any], Places, Book]:
     """Take the accounts of the lanes whose timeline is over, and begin the next ones of their blocks there."""
     n_timelines = book.numbers.shape[1]
-    idle = state["phase"] == ENDED
+    idle = is_over(state)
     book = _take(job, queue, places, state, book, idle & (places.index < n_timelines))
     number = places.n_begun[:, None] + jnp.cumsum(idle, axis=1, dtype=jnp.int32) - 1
     begins = idle & (number < queue.n_valid[:, None])
