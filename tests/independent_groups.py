@@ -77,6 +77,7 @@ class Groups:
         world, recovery = self._world, self._world.params.recovery
         cause = world.params.causes[stop.cause]
         yield from self._wait(draw_detection(world.params, cause, world.rng) + world.draw(cause.diagnosis))
+        self._pool.send_to_repair()
         n_missing = self._pool.n_missing
         refill = self._pool.refill(stop.row)
         if self._pool.n_missing:

@@ -1,4 +1,4 @@
-"""Nodes of the second simulator: in the job, spare, each in a repair of its own, or borrowed where allowed."""
+"""Nodes of the second simulator: in the job, failed, spare, each in a repair of its own, or borrowed where allowed."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class Pool:
         count = 0.0 if self._spares is None else float(self._spares.count)
         self._endless = self._spares is None or math.isinf(count)
         self._spare = [] if self._endless else [Node() for _ in range(int(count))]
+        self._failed: list[Node] = []
         self._repair: set[Node] = set()
         self._n_total, self._n_borrowed = world.n_nodes + len(self._spare), 0
         self._n_spares = len(self._spare)
@@ -56,7 +57,7 @@ class Pool:
         return self._world.n_nodes - len(self.job)
 
     def remove(self, nodes: list[Node]) -> None:
-        """Take nodes out of the job, into repair."""
+        """Take failed nodes out of the job; where they are nobody knows before `send_to_repair`."""
         self.replaced = self.replaced or bool(nodes)
         for node in nodes:
             self.job.remove(node)
@@ -64,10 +65,16 @@ class Pool:
             if self._spares is None:
                 self._n_total -= 1
             else:
-                self._repair.add(node)
-                self._world.env.process(self._mend(node))
-        if nodes:
-            self._note()
+                self._failed.append(node)
+        self._check()
+
+    def send_to_repair(self) -> None:
+        """Repair all failed nodes, since they are known now."""
+        for node in self._failed:
+            self._repair.add(node)
+            self._world.env.process(self._mend(node))
+        self._failed.clear()
+        self._note()
 
     def refill(self, row: int) -> Refill:
         """Bring nodes in, up to full width: spares (never repaired ones first), then as the policy says."""
@@ -147,9 +154,14 @@ class Pool:
         self._note()
 
     def _note(self) -> None:
-        """Remember how many are in repair; nodes are neither lost nor made."""
+        """Remember how many are in repair."""
         self._changes.append((self._world.env.now, len(self._repair)))
-        n_seen = len(self.job) + len(self._spare) + len(self._repair)
+        self._check()
+
+    def _check(self) -> None:
+        """Nodes are neither lost nor made."""
+        n_seen = len(self.job) + len(self._spare) + len(self._failed) + len(self._repair)
         assert n_seen == self._n_total, f"{n_seen} nodes of {self._n_total}"
-        assert len(set(self.job) | set(self._spare) | self._repair) == n_seen, "a node in two places"
+        places = set(self.job) | set(self._spare) | set(self._failed) | self._repair
+        assert len(places) == n_seen, "a node in two places"
         assert self._endless or self._n_total == self._world.n_nodes + self._n_spares + self._n_borrowed

@@ -39,6 +39,7 @@ class Recovery:
             yield from self._maintain()
         yield from self._pass(stop.row, self._find_out(stop))
         self._lost(preflight(world, self._pool))
+        self._pool.send_to_repair()
         n_missing = self._pool.n_missing
         refill = self._pool.refill(stop.row)
         yield from self._wait_for_nodes(stop.row)

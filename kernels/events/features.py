@@ -158,7 +158,7 @@ def _bounds(params: Params) -> dict[str, Bound]:
         joining = n_nodes
     quick = 0.0 if spares is None else spares.quick_share
     return {
-        "quick": _bound(max(lost, caught), quick),
+        "quick": _bound(max(min(n_losses * lost, n_nodes), caught), quick),
         "bad_repairs": _bound(joining, 0.0 if spares is None else spares.repair_failure),
         "lemons_lost": _bound(lost, share),
         "lemons_in": _bound(joining, 0.0 if lemons is None else lemons.fraction),

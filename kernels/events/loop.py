@@ -86,7 +86,7 @@ def _advance(job: Job, stages: Any) -> tuple[Any, Ledger]:
     else:
         ready = lanes.phase == NODES
         if on.spares:
-            ready = ready & ~lanes.waiting & (lanes.repaired_at > lanes.now)
+            ready = ready & ~lanes.waiting & (lanes.repaired_at > lanes.now) & (lanes.failed <= 0)
     if on.groups:
         groups.go_on(job, stages, race)
     _begin(job, stages, ledger, race, ready)
@@ -117,16 +117,14 @@ def _strike(job: Job, stages: Any, ledger: Ledger, view: View, race: Race) -> st
 
 
 def _stop(job: Job, stages: Any, ledger: Ledger, race: Race, stop: stops.Stop, fresh: Any) -> Any:
-    """Stop the job: roll back, lose nodes, find out; return the lanes that are checked before their start."""
+    """Stop the job: roll back, find out, lose nodes; return the lanes that are checked before their start."""
     by_cause, booked = stages.run(stops.roll_back, stop)
     ledger.add(booked)
-    cause = stop.row - 1
-    checked = jnp.zeros_like(fresh)
-    if job.on.nodes_lost:
-        checked = nodes.move(job, stages, race, (by_cause, cause, stop.repeated), fresh)
     found_out = stages.run(stops.find_out, stop, by_cause)
     ledger.add(stages.run(stops.downtime, stop, *found_out))
-    return checked
+    if not job.on.nodes_lost:
+        return jnp.zeros_like(fresh)
+    return nodes.move(job, stages, race, (by_cause, stop.row - 1, stop.repeated), fresh)
 
 
 def _begin(job: Job, stages: Any, ledger: Ledger, race: Race, ready: Any) -> None:

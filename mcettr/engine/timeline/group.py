@@ -105,6 +105,7 @@ class Group:
         self.life.changed = True
 
     def _look_for_nodes(self) -> None:
+        self.life.nodes.send_to_repair(streams.REPAIR_BRANCH, self._attempt, self.life.now_s)
         self._supply = recovery.take_nodes(self.life)
         self.life.nodes.wanted = self._supply.wanted
         self._enter(Stage.WAITING, math.inf)
