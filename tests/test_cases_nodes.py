@@ -10,13 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+import mcettr
 from mcettr.engine.reference import Timelines, simulate_timelines
+from mcettr.engine.run import Effort, estimate
 from mcettr.model.counts import exactly
 from mcettr.model.distributions import Distribution, fixed
 from mcettr.model.params import Cause, Checkpoint, Params, Recovery
 from mcettr.model.physics import Maintenance, ReplicaGroups, Spares
+from mcettr.report.objects import run_object
+from mcettr.report.run_text import run_text
 from mcettr.scenario import load
 from mcettr.scenario.compile import compile_params
+from tests import independent
 from tests.lanes import jax_timelines
 from tests.physics import at, job
 from tests.statistical import assert_ratio, assert_same_mean
@@ -91,3 +96,59 @@ def test_a_chain_that_windows_and_failures_cut_is_the_same_in_both(policy: Any) 
     lives = fast(params, 128)
     assert (lives.nodes_out_most > 2).mean() > 0.5
     assert np.ptp(lives.nodes_out) > 0
+
+
+def never_found(rate_per_s: float, horizon_s: float) -> Params:
+    cause = Cause("sdc", rate_per_s, "silent", detection=fixed(INF))
+    crash = Cause("crash", 1 / (6 * HOUR))
+    return job(cause, crash, horizon_s=horizon_s, plan=Checkpoint(600.0, 0.0, 0.0), startup=(("start", fixed(60.0)),))
+
+
+def test_kept_work_is_corrupt_from_the_first_strike_on_that_nobody_finds() -> None:
+    # A strike comes after an exponential amount of work, and everything kept beyond it is corrupt, crashes or not.
+    rate, params = 1 / (8 * HOUR), never_found(1 / (8 * HOUR), DAY)
+    same(params, 8)
+    lives, second = fast(params, 4096), independent.simulate(params, 1200, seed=3, n_nodes=1)
+    others = (second.activity_s["productive"], second.corrupt_s, 2 * HOUR, "corrupt work, simulated otherwise")
+    for kept_s, corrupt_s, detectable, what in ((lives.productive_s, lives.corrupt_s, HOUR, "corrupt work"), others):
+        clean_s = -np.expm1(-rate * kept_s) / rate
+        off_s = corrupt_s - (kept_s - clean_s)
+        assert_same_mean(off_s, 0.0, detectable=detectable, what=what)
+
+
+def test_a_rollback_to_before_the_strike_leaves_nothing_corrupt() -> None:
+    # The strike is in the first interval, whose save is never made: each crash goes back to the start.
+    cause = Cause("sdc", 1e-2, "silent", detection=fixed(INF))
+    params = job(cause, at("crash", 900.0), horizon_s=900.5, plan=Checkpoint(1000.0, 0.0, 0.0))
+    for lives in (simulate_timelines(params, SEED, 0, 4), fast(params, 4)):
+        assert (lives.corrupt_s == 0).all()
+    pending = job(cause, at("crash", 900.0), horizon_s=950.0, plan=Checkpoint(600.0, 0.0, 0.0))
+    same(pending, 64)
+    assert (fast(pending, 64).corrupt_s > 500.0).mean() > 0.4
+
+
+def test_kept_but_corrupt_says_so_beside_the_ettr() -> None:
+    scenario = load(CASES / "kept_but_corrupt.yaml")
+    found = mcettr.simulate(scenario, timelines=64)
+    assert float(found.ettr) == pytest.approx(0.998, abs=0.002)
+    assert float(found.corrupt_fraction) > 0.85
+    assert float(found.ettr_correct) == pytest.approx(float(found.ettr) * (1 - float(found.corrupt_fraction)), rel=1e-9)
+    assert 0 < float(found.corrupt_fraction_se) < 0.1
+    assert float(found.ettr_correct_se) > 0
+    tree = run_object(found)
+    assert {"ettr_correct", "corrupt_fraction"} <= set(tree)
+    assert "Share of the kept work that is corrupt" in run_text(found)
+    slow = estimate(compile_params(scenario), Effort(timelines=64, engine="reference"))
+    for name in ("corrupt_fraction", "ettr_correct"):
+        assert slow.values[name][0] == pytest.approx(float(found[name]), rel=1e-9)
+        assert slow.se[name][0] == pytest.approx(float(found[f"{name}_se"]), rel=1e-9)
+    plain = mcettr.simulate(scenario.replace({"failures.sdc.kind": "crash"}), timelines=64)
+    assert not {"corrupt_fraction", "ettr_correct"} & (set(plain.data_vars) | set(run_object(plain)))
+
+
+def test_groups_that_share_a_rate_are_the_units_of_the_corrupt_share() -> None:
+    scenario = load(CASES / "kept_but_corrupt.yaml").replace({"failures.sdc.uncertainty.cv": 0.5})
+    found = mcettr.simulate(scenario, timelines=64)
+    assert 0.8 < float(found.corrupt_fraction) < 1
+    assert 0 < float(found.ettr_correct) < 0.2
+    assert 0 < float(found.corrupt_fraction_se) < 0.1

@@ -87,6 +87,7 @@ def _never_run(job: Job) -> Account:
         by_cause=None,
         longest_stretch_s=0.0,
         pool=Pool(0.0, 0.0, 0.0, 0.0) if job.on.spares else None,
+        corrupt_s=0.0 if job.on.silent else None,
     )
 
 
@@ -152,8 +153,14 @@ def account_of(job: Job, lanes: Lanes, key: Key) -> tuple[Account, Any]:
         by_cause=None,
         longest_stretch_s=jnp.maximum(lanes.longest, lanes.now - lanes.last_durable),
         pool=pool,
+        corrupt_s=_corrupt(lanes, productive) if job.on.silent else None,
     )
     return account, undurable
+
+
+def _corrupt(lanes: Lanes, productive: Any) -> Any:
+    """Return the work that is kept, and was computed after the corruption that nobody has found."""
+    return where(lanes.corrupt, jnp.maximum(productive - lanes.corrupt_work, 0.0), 0.0)
 
 
 def _nodes_out(lanes: Lanes, key: Key) -> Any:

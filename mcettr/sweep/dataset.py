@@ -26,6 +26,8 @@ _Entry = tuple[tuple[str, ...], NDArray[Any]]
 MEANINGS: dict[str, tuple[str, str]] = {
     "ettr": ("1", "effective training time ratio: productive over elapsed, ratio of sums over timelines"),
     "ettr_occupied": ("1", "productive over held time (elapsed without queue and maintenance)"),
+    "ettr_correct": ("1", "productive time that is not corrupt in the end over elapsed, ratio of sums over timelines"),
+    "corrupt_fraction": ("1", "share of the kept work computed after a silent corruption that was never found"),
     "ettr_timeline_mean": ("1", "mean of the timelines' own productive over elapsed"),
     "ettr_timeline_sd": ("1", "standard deviation between timelines of productive over elapsed"),
     "ettr_timeline_quantile": ("1", "quantile over timelines of productive over elapsed"),
@@ -118,6 +120,8 @@ def _scalars(estimates: Estimates, params: Params) -> dict[str, _Entry]:
     for name, source, factor in (
         ("ettr", "ettr", 1.0),
         ("ettr_occupied", "ettr_occupied", 1.0),
+        ("ettr_correct", "ettr_correct", 1.0),
+        ("corrupt_fraction", "corrupt_fraction", 1.0),
         ("ettr_timeline_mean", "ettr_timeline_mean", 1.0),
         ("interruptions", "interruptions", 1.0),
         ("checkpoints_written", "checkpoints_written", 1.0),
