@@ -36,7 +36,7 @@ class Pool:
         n_groups = 1 if groups is None else int(groups.count)
         self.job = [Node(group=i * n_groups // world.n_nodes) for i in range(world.n_nodes)]
         for node in self.job:
-            node.lemon = self._is_lemon()
+            node.lemon = self._is_lemon(at_start=True)
         count = 0.0 if self._spares is None else float(self._spares.count)
         self._endless = self._spares is None or math.isinf(count)
         self._spare = [] if self._endless else [Node() for _ in range(int(count))]
@@ -130,9 +130,12 @@ class Pool:
         if spares is not None and node.repaired and row < len(causes) and causes[row].repeat is not None:
             self._world.missed[row] += happens(float(spares.repair_failure), self._world.rng)
 
-    def _is_lemon(self) -> bool:
+    def _is_lemon(self, at_start: bool = False) -> bool:
         lemons = self._world.params.lemons
-        return lemons is not None and happens(float(lemons.fraction), self._world.rng)
+        if lemons is None:
+            return False
+        chance = lemons.fraction_at_start if at_start else None
+        return happens(float(lemons.fraction if chance is None else chance), self._world.rng)
 
     def _mend(self, node: Node) -> Steps:
         spares, rng = self._spares, self._world.rng

@@ -152,3 +152,88 @@ def test_groups_that_share_a_rate_are_the_units_of_the_corrupt_share() -> None:
     assert 0.8 < float(found.corrupt_fraction) < 1
     assert 0 < float(found.ettr_correct) < 0.2
     assert 0 < float(found.corrupt_fraction_se) < 0.1
+
+
+def lemon_failures(at_start: float, incoming: float) -> float:
+    """Return the mean number of failures: no lemon ever leaves, and a healthy node that fails may be replaced by one."""
+    n, rate, multiplier, days = 1024.0, 0.01, 21.0, 30.0
+    turned = rate * incoming * days
+    healthy_days = n * (1.0 - at_start) * days * (-math.expm1(-turned) / turned if turned else 1.0)
+    return rate * (multiplier * n * days - (multiplier - 1.0) * healthy_days)
+
+
+@pytest.mark.parametrize("sensitivity", [0, 1])
+def test_lemons_at_the_submission_are_not_screened_unless_asked(sensitivity: int) -> None:
+    incoming = 0.08 * (1 - sensitivity)
+    for asked, at_start in ((False, 0.08), (True, incoming)):
+        fields = {"lemons.screening_sensitivity": sensitivity, "lemons.screening_at_start": asked}
+        params = case("lemons_screened", **fields)
+        same(case("lemons_screened", **fields, **{"checkpoint.interval": "6 h"}), 2)
+        failures = fast(params, 512).interruptions[:, 0]
+        mean = lemon_failures(at_start, incoming)
+        assert_same_mean(failures, mean, detectable=30.0, what=f"failures, screened at the start: {asked}")
+
+
+def test_a_preemption_without_notice_never_saves() -> None:
+    # A lease of 8 h holds one save of 4.981 h, and a preemption follows within minutes: five times, then the rest.
+    params = case("no_notice_no_write_time")
+    same(params, 8)
+    lives = fast(params, 256)
+    assert (lives.interruptions == 5).all()
+    assert (lives.n_saves == 7).all()
+    assert lives.productive_s.sum() / lives.elapsed_s.sum() == pytest.approx(0.6635, abs=0.001)
+    noticed = fast(case("no_notice_no_write_time", **{"failures.urgent.notice": "1 s"}), 256)
+    assert noticed.productive_s.sum() / noticed.elapsed_s.sum() > 0.9999
+
+
+@pytest.mark.parametrize("write_time", ["0 s", "1 s"])
+def test_a_lease_shields_from_what_would_stop_the_job_each_minute(write_time: str) -> None:
+    params = case("lease_shields", **{"checkpoint.write_time": write_time})
+    same(params, 8)
+    lives = fast(params, 256)
+    assert (lives.interruptions == 5).all()
+    assert lives.productive_s.sum() / lives.elapsed_s.sum() == pytest.approx(0.6632, abs=0.0003)
+
+
+@pytest.mark.parametrize("notice_s", [0.0, 1.0])
+def test_maintenance_without_notice_never_saves(notice_s: float) -> None:
+    params = job(
+        plan=Checkpoint(300.0, 0.0, 0.0), horizon_s=2000.0, maintenance=Maintenance(1000.0, 10.0, notice_s)
+    )  # fmt: skip
+    for lives in (simulate_timelines(params, SEED, 0, 16), fast(params, 16)):
+        assert (lives.lost_s[:, 2, 1] > 0).any() == (notice_s == 0.0)
+
+
+def test_requeue_gives_the_queue_back_to_a_job_with_spares() -> None:
+    def queue_share(**changes: Any) -> float:
+        found = mcettr.simulate(load(CASES / "queue_and_spares.yaml").replace(changes), timelines=128)
+        return float(found.time_fraction.sel(activity="queue"))
+
+    assert queue_share() < 0.005
+    without = queue_share(**{"recovery.spares": None})
+    assert without == pytest.approx(0.134, abs=0.004)
+    assert queue_share(**{"recovery.requeue": "always"}) == pytest.approx(without, abs=0.005)
+
+
+@pytest.mark.parametrize("policy", ["wait", "queue", "groups"])
+def test_requeue_is_the_same_in_both(policy: Any) -> None:
+    causes = (
+        Cause("node", 1 / (3 * HOUR), nodes_lost=exactly(1.0)),
+        Cause("rest", 1 / (9 * HOUR), exposure="job"),
+        Cause("slow", 1 / (9 * HOUR), "slow", slowdown=0.1, detection=fixed(HOUR), nodes_lost=exactly(1.0)),
+    )
+    groups = ReplicaGroups(4.0, 60.0, fixed(600.0)) if policy == "groups" else None
+    when = "queue" if policy == "queue" else "wait"
+    spares = Spares(2.0, 120.0, 0.7, 6 * HOUR, DAY, when_exhausted=when, requeues=True)
+    queue = Distribution("exponential", (900.0,))
+    recovery = Recovery(
+        queue, (("start", fixed(600.0)),), fixed(60.0), spares=spares, replica_groups=groups, max_attempt_s=DAY / 3
+    )
+    params = Params(
+        8.0, INF, 6 * DAY, Checkpoint(1800.0, 60.0, 60.0), causes, recovery, n_nodes=32.0,
+        maintenance=Maintenance(DAY / 2, 2 * HOUR),
+    )  # fmt: skip
+    same(params, 24)
+    second, lives = independent.simulate(params, 200, seed=4, n_nodes=32), fast(params, 1024)
+    queue_s = second.activity_s["queue"] / HOUR
+    assert_same_mean(queue_s, lives.lost_s[:, :, 7].sum(axis=1) / HOUR, detectable=2.0, what="hours in the queue")

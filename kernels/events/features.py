@@ -58,6 +58,8 @@ class Features:
     preflight: bool
     """Preflight checks that catch something."""
     spares: bool
+    requeues: bool
+    """Restarts go through the queue although there are spares."""
     shrink: bool
     groups: bool
     start_failure: bool
@@ -115,6 +117,7 @@ def features_of(params: Params) -> Features:
         preflight=(lemons and params.lemons.caught_in_preflight is not None)  # type: ignore[union-attr]
         or any(cause.caught_in_preflight is not None for cause in causes),
         spares=spares,
+        requeues=spares and recovery.spares.requeues,  # type: ignore[union-attr]
         shrink=spares and recovery.spares.when_exhausted == "shrink",  # type: ignore[union-attr]
         groups=recovery.replica_groups is not None,
         start_failure=recovery.start_failure is not None,
@@ -145,7 +148,7 @@ def _bounds(params: Params) -> dict[str, Bound]:
     lost = min(lost, n_nodes)
     share, most_lemons = 0.0, 0.0
     if lemons is not None:
-        most_lemons = _last(n_nodes, lemons.fraction)
+        most_lemons = max(_last(n_nodes, lemons.fraction), _last(n_nodes, lemons.at_start))
         share = min(2.0 * (most_lemons + 8.0) / n_nodes, 1.0)
     caught = 0.0
     if lemons is not None and lemons.caught_in_preflight is not None:

@@ -38,6 +38,9 @@ class LemonsSpec(Section):
     multiplier: NumberFromZero = Field(examples=["30"])
     eviction_probability: Share = 1.0
     screening_sensitivity: Share = 0.0
+    screening_at_start: Annotated[bool, PlainValidator(values.read_flag)] = Field(
+        False, description="whether the nodes are screened before the submission too", examples=["true"]
+    )
 
 
 class MaintenanceSpec(Section):

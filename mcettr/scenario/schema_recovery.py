@@ -12,7 +12,7 @@ from mcettr.model.physics import WhenExhausted
 from mcettr.scenario import values
 from mcettr.scenario.laws import parse_law
 from mcettr.scenario.phases import Phase, read_startup
-from mcettr.scenario.repair import Repair, read_repair, read_spare_count, read_when_exhausted
+from mcettr.scenario.repair import Repair, Requeue, read_repair, read_requeue, read_spare_count, read_when_exhausted
 from mcettr.scenario.schema_base import Count, Duration, Law, NumberFromZero, PositiveDuration, Section, Share
 from mcettr.units import UnitError
 
@@ -49,6 +49,10 @@ class RecoverySpec(Section):
 
     diagnosis: Law = fixed(0.0)
     queue_wait: Law = fixed(0.0)
+    requeue: Annotated[Requeue, PlainValidator(read_requeue)] = Field(
+        "when_needed", description="whether queue_wait is paid at every restart although there are spares",
+        examples=["always"],
+    )  # fmt: skip
     startup: Annotated[tuple[tuple[str, Phase], ...], PlainValidator(read_startup)] = ()
     restore: Annotated[Distribution | None, PlainValidator(parse_law)] = None
     read_bandwidth: Annotated[float | None, PlainValidator(values.read_bandwidth_bytes_per_s)] = None

@@ -114,8 +114,8 @@ def _bring_nodes(life: Life, stop: Stop, n_out: float) -> None:
     life.newcomers = 0.0, 0.0
     joined = came + (n_out + n_caught if pool is None else supply.joined)
     join_nodes(life, life.row, attempt, joined, came_repaired + supply.repaired)
-    if pool is None:
-        queues = stop.kind not in ("failed start", "maintenance")
+    if pool is None or pool.requeues:
+        queues = stop.kind not in ("failed start", "maintenance") or supply.by_queue
     else:
         queues = stop.kind == "first" or supply.by_queue or stop.to_queue
     swap_s = pool.swap_s if pool is not None and joined > 0 else 0.0
