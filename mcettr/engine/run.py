@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -108,7 +108,7 @@ def estimate(
     for start in range(0, cells.n, _CHUNK_CELLS):
         chunk = order[start : start + _CHUNK_CELLS]
         report = _share(progress, start / cells.n, min(start + _CHUNK_CELLS, cells.n) / cells.n)
-        part_scale = Scale(scale.work_s[chunk], scale.horizon_s[chunk], scale.deadlines_s, scale.grouped)
+        part_scale = replace(scale, work_s=scale.work_s[chunk], horizon_s=scale.horizon_s[chunk])
         tally = Tally.empty(len(chunk), len(names), len(deadlines_s))
         _run_chunk(engine, chunk, (weight[chunk], hopeless[chunk]), tally, part_scale, effort, report)
         result.put(chunk, estimates_of(tally, names, part_scale))
@@ -169,7 +169,8 @@ def _whole_legs(n_attempts: float) -> int:
 
 
 def _scale(cells: Cells, params: Params, deadlines_s: tuple[float, ...]) -> Scale:
-    return Scale(_flat(cells, params.work_s), _flat(cells, params.horizon_s), deadlines_s, cells.uncertain)
+    silent = any(cause.kind == "silent" for cause in params.causes)
+    return Scale(_flat(cells, params.work_s), _flat(cells, params.horizon_s), deadlines_s, cells.uncertain, silent)
 
 
 def _flat(cells: Cells, number: object) -> Array:
