@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from mcettr.errors import ScenarioError
@@ -139,6 +140,7 @@ def split_number(text: str) -> tuple[str, str]:
     return match[1], match[2]
 
 
+@lru_cache(maxsize=4096)
 def read_quantity(text: str) -> Quantity:
     """Return the quantity that a unit string stands for, of whatever dimension.
 
