@@ -43,9 +43,19 @@ def inspect_installation() -> dict[str, Any]:
         "platform": platform.platform(),
         "cpus": _n_cpus(),
         "devices": devices,
+        "compiled_programs": _compiled_programs(),
         "packages": packages,
         "missing": missing,
     }
+
+
+def _compiled_programs() -> dict[str, Any]:
+    """Return where compiled programs are kept, how much there is of them, or why none are."""
+    from mcettr.engine.program_store import MOST_BYTES, open_store
+
+    store = open_store()
+    folder = None if store.folder is None else str(store.folder)
+    return {"folder": folder, "bytes": store.n_bytes(), "most_bytes": MOST_BYTES, "trouble": store.trouble}
 
 
 def _n_cpus() -> int:
@@ -77,9 +87,17 @@ def installation_text(found: dict[str, Any], width: int = 80) -> str:
     """Return what `inspect_installation` found as text."""
     lines = [paragraph(f"Python {found['python']} on {found['platform']}, {found['cpus']} processors", width, "  ")]
     lines += [paragraph(f"Device {each['name']}: {each['description']}", width, "  ") for each in found["devices"]]
+    lines.append(paragraph(_kept_text(found["compiled_programs"]), width, "  "))
     rows = [[name, number or "not installed"] for name, number in found["packages"].items()]
     lines += ["", text_table(["Package", "Version"], rows), ""]
     lines += ["Missing:"] if found["missing"] else ["Nothing is missing."]
     missing = (f"  {item['name']}, for {item['for']}: {item['install']}" for item in found["missing"])
     lines += [paragraph(text, width, "    ") for text in missing]
     return "\n".join(lines)
+
+
+def _kept_text(kept: dict[str, Any]) -> str:
+    if kept["folder"] is None:
+        return f"Note: {kept['trouble']}" if kept["trouble"] else "Compiled programs: not kept (MCETTR_CACHE=off)"
+    sizes = f"{kept['bytes'] / 1e6:.1f} MB, at most {kept['most_bytes'] / 1e6:.0f} MB"
+    return f"Compiled programs: {kept['folder']} ({sizes}; MCETTR_CACHE=DIR or off changes that)"
