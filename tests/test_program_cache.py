@@ -171,8 +171,10 @@ def test_the_least_used_make_room(folder: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_writers_at_one_time_leave_one_whole_file(folder: Path) -> None:
     code = (
-        "import sys; from mcettr.engine.program_store import open_store\n"
-        "for _ in range(50): open_store().write('key', bytes(200_000)); assert open_store().read('key') == bytes(200_000)"
+        "from mcettr.engine.program_store import open_store\n"
+        "for _ in range(50):\n"
+        "    open_store().write('key', bytes(200_000))\n"
+        "    assert open_store().read('key') == bytes(200_000)"
     )
     writers = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
     assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0]

@@ -13,12 +13,12 @@ from typing import Annotated
 import typer
 
 from mcettr.cli import check, doctor, optimize, presets, run, solve, sweep
+from mcettr.cli.interrupts import INTERRUPTED, Watch, interrupted_text
 from mcettr.cli.session import emit, note
 from mcettr.errors import McettrError
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "program"]
 
-INTERRUPTED = 130
 BACKEND_FAILED = 3
 
 # plain help and errors: the rich ones put escape codes into pipes where CI variables ask for colour
@@ -67,6 +67,12 @@ def _options(
     """Parse what stands before the command."""
 
 
+def program() -> int:
+    """Run the command line as a program of its own, which signals end within a second; return its exit code."""
+    watch = Watch()
+    return watch.ended(main())
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
@@ -95,7 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         return _failed(f"the backend failed: {error}", BACKEND_FAILED)
     if code == INTERRUPTED:
-        note("interrupted; no result was written")
+        note(interrupted_text())
     return code if isinstance(code, int) else 0
 
 

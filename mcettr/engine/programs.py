@@ -54,7 +54,7 @@ class Recipe:
 @dataclass
 class _Slot:
     lock: threading.Lock = field(default_factory=threading.Lock)
-    program: Callable[..., Batch] | None = None
+    program: Any = None
 
 
 _slots: dict[Any, _Slot] = {}
@@ -82,10 +82,11 @@ def program(recipe: Recipe, args: tuple[Any, ...], device: Device) -> Callable[.
     with slot.lock:
         if slot.program is None:
             slot.program = _made(recipe, args, device, f"{structure} {shapes}")
-        return slot.program
+        made: Callable[..., Batch] = slot.program
+    return made
 
 
-def _made(recipe: Recipe, args: tuple[Any, ...], device: Device, shapes: str) -> Callable[..., Batch]:
+def _made(recipe: Recipe, args: tuple[Any, ...], device: Device, shapes: str) -> Any:
     circumstances = _circumstances() if device.name == "cpu" else None
     if circumstances is None:
         return _compiled(recipe, args)
@@ -117,7 +118,7 @@ def _keep(store: Store, key: str, made: Any) -> None:
     store.write(key, json.dumps([part is not None for part in results]).encode() + b"\n" + content)
 
 
-def _loaded(kept: bytes, args: tuple[Any, ...], device: Device) -> Callable[..., Batch] | None:
+def _loaded(kept: bytes, args: tuple[Any, ...], device: Device) -> Any:
     """Return the program that was kept, or None if JAX does not take it."""
     from jax.experimental.serialize_executable import deserialize_and_load
 
@@ -125,10 +126,9 @@ def _loaded(kept: bytes, args: tuple[Any, ...], device: Device) -> Callable[...,
     try:
         results = Batch(*(0 if there else None for there in json.loads(present)))
         trees = jax.tree.structure((args, {})), jax.tree.structure(results)
-        loaded: Any = deserialize_and_load(content, *trees, execution_devices=[device.handle])
+        return deserialize_and_load(content, *trees, execution_devices=[device.handle])
     except Exception:  # of whatever kind: it comes out of a file, and can be made anew
         return None
-    return loaded  # type: ignore[no-any-return]
 
 
 @cache
