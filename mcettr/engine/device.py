@@ -83,8 +83,8 @@ def _refuse_fork() -> None:
     global _jax_runs_here
     if _is_forked:
         raise BackendError(
-            "expected a process of its own, found one forked after a simulation had run, where JAX cannot compute; start "
-            "processes with multiprocessing.get_context('spawn') or 'forkserver', or simulate in them only"
+            "expected a process of its own, found one forked after a simulation had run, where JAX cannot compute; "
+            "start processes with multiprocessing.get_context('spawn') or 'forkserver', or simulate in them only"
         )
     _jax_runs_here = True
 
