@@ -43,6 +43,11 @@ def progress(quiet: bool, device: Device) -> Iterator[Callable[[float], None] | 
         yield update
     finally:
         shown.close()
+    from mcettr.engine.program_store import open_store
+
+    trouble = open_store().trouble
+    if trouble is not None:
+        note(trouble)
 
 
 class _Lines:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from zipfile import BadZipFile
 
 from mcettr.errors import OutputError
+from mcettr.report import interim
 from mcettr.report.csv_file import read_csv, write_csv
 from mcettr.report.objects import result_json
 from mcettr.report.tables import result_table
@@ -129,17 +130,18 @@ def write_result(result: xr.Dataset, path: str | os.PathLike[str]) -> None:
 
 def write_aside(target: Path, write: Callable[[Path], None]) -> None:
     """Let `write` make a file under another name in the same folder, then give it its own."""
-    folder = Path(tempfile.mkdtemp(prefix=".mcettr-", dir=target.parent))
+    folder = interim.make_folder(target.parent)
     try:
         aside = folder / target.name
         write(aside)
         if target.is_dir():
             shutil.rmtree(target)
         aside.replace(target)
+        interim.written.append(target)
     except OSError as error:
         raise OutputError(f"{target}: expected to write it, found {_reason(error)}; choose another place") from None
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        interim.remove_folder(folder)
 
 
 def read_result(path: str | os.PathLike[str]) -> xr.Dataset:

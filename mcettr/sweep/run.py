@@ -245,10 +245,11 @@ def _unfinished(grid: Grid, params: Params, estimates: Estimates) -> list[tuple[
 def _attributes(
     job: Job, effort: Effort, warnings: tuple[str, ...], estimates: Estimates, wall_time_s: float
 ) -> dict[str, str]:
-    from mcettr.engine.device import resolve
+    from mcettr.engine.device import Device, resolve
     from mcettr.kernels.streams import STREAM_VERSION
 
-    device = resolve(effort.device)
+    is_fast = effort.engine == "jax"
+    device = resolve(effort.device) if is_fast else Device("cpu", "processor", chosen=False, handle=None)
     entries = {
         "schema_version": provenance.RESULT_VERSION,
         "package_version": provenance.package_version(),
