@@ -31,7 +31,7 @@ class ScenarioSpec(Section):
     )
     name: Text | None = Field(None, description="a name for people", examples=["night run"])
     description: Text | None = Field(None, description="what the scenario is about", examples=["as planned in May"])
-    job: JobSpec
+    job: JobSpec = Field(examples=["{gpus: 12288, work: 30 d}"])
     checkpoint: CheckpointSpec | None = None
     failures: dict[str, CauseSpec] = Field(default_factory=dict)
     recovery: RecoverySpec = RecoverySpec.model_validate({})
