@@ -41,3 +41,5 @@ class Account(NamedTuple):
     """Longest wall-clock time without a newly durable save; None where the loop does not follow it."""
     pool: Pool | None
     """None without spares."""
+    corrupt_s: Any = None
+    """Work kept in the end that a corruption which nobody found has spoilt, in seconds; None without silent causes."""

@@ -21,8 +21,8 @@ MEANS = (
     "ettr_timeline",
     "nodes_out",
 )
-METRICS = (*OVER_ELAPSED, "ettr_occupied", "exhausted_share", *MEANS)
-"""Ratios of sums, over elapsed time, over held time and over `Pool.n_swaps`, then plain means."""
+METRICS = (*OVER_ELAPSED, "ettr_correct", "ettr_occupied", "exhausted_share", "corrupt_fraction", *MEANS)
+"""Ratios of sums, over elapsed time, over held time, over `Pool.n_swaps` and over productive time, then plain means."""
 WITHIN = ("ettr_timeline", "interruptions", "elapsed_s")
 
 _Below = list[tuple[slice, Any]]
@@ -91,19 +91,25 @@ def summarise(account: Account, valid: Any, grouped: bool) -> Batch:
 
 def _known_moments(account: Account, numerators: dict[str, Any], weight: Any, grouped: bool) -> tuple[Any, ...]:
     """Return the number of units and the other moments of the metrics in `numerators`, each (metrics, blocks)."""
-    occupied = list(numerators).index("ettr_occupied")
+    names = list(numerators)
+
+    def at(name: str) -> slice:
+        return slice(names.index(name), names.index(name) + 1)
+
     over_time: _Below = [
-        (slice(occupied), account.elapsed_s),
-        (slice(occupied, occupied + 1), numerators["held_s"]),
+        (slice(names.index("ettr_occupied")), account.elapsed_s),
+        (at("ettr_occupied"), numerators["held_s"]),
     ]
-    swaps: _Below = []
+    others: _Below = []
     if account.pool is not None:
-        swaps = [(slice(occupied + 1, occupied + 2), account.pool.n_swaps)]
+        others.append((at("exhausted_share"), account.pool.n_swaps))
+    if account.corrupt_s is not None:
+        others.append((at("corrupt_fraction"), numerators["productive_s"]))
     if not grouped:
-        return _moments(list(numerators.values()), weight, over_time + swaps)
-    swaps = [(at, _groups(n_swaps).mean(axis=-1)) for at, n_swaps in swaps]
+        return _moments(list(numerators.values()), weight, over_time + others)
+    others = [(where, _groups(below).mean(axis=-1)) for where, below in others]
     by_group = _by_group(jnp.stack(list(numerators.values())), over_time)
-    return _moments(list(by_group), _groups(weight)[..., 0], swaps)
+    return _moments(list(by_group), _groups(weight)[..., 0], others)
 
 
 def sum_lanes(values: Any) -> Any:
@@ -114,13 +120,15 @@ def sum_lanes(values: Any) -> Any:
 
 def _numerators(account: Account) -> dict[str, Any]:
     """Return the numerators of the metrics that the loop knows, in the order of `METRICS`; the others are 0."""
-    elapsed_s, pool = account.elapsed_s, account.pool
+    elapsed_s, pool, corrupt_s = account.elapsed_s, account.pool, account.corrupt_s
     seconds = dict(zip(ACTIVITIES, account.activity_s, strict=True))
     unheld = [seconds[name] for name in UNHELD if seconds[name] is not None]
     found = seconds | {
         "ettr": seconds["productive"],
+        "ettr_correct": None if corrupt_s is None else seconds["productive"] - corrupt_s,
         "ettr_occupied": seconds["productive"],
         "exhausted_share": None if pool is None else pool.n_exhausted,
+        "corrupt_fraction": corrupt_s,
         "elapsed_s": elapsed_s,
         "held_s": elapsed_s - sum(unheld),
         "productive_s": seconds["productive"],

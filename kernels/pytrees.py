@@ -18,7 +18,7 @@ _STATIC = {
     "Cause": ("kind", "exposure", "in_incidents", "by_lemons"),
     "Checkpoint": ("blocking",),
     "Schedule": ("blocking",),
-    "Spares": ("when_exhausted",),
+    "Spares": ("when_exhausted", "requeues"),
 }
 """Structure: it decides what is computed."""
 

@@ -6,6 +6,7 @@ Names are loaded when first used, so that importing the package costs nothing.
 from __future__ import annotations
 
 import importlib
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from mcettr.sweep.solve import solve as solve
 
     __version__: str
+
+_IMPORTED_S = time.time()
+"""When the sources were read, or a little before: see `mcettr.engine.programs`."""
 
 _HOMES = {
     "Scenario": "mcettr.scenario.scenario",

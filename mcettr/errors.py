@@ -135,6 +135,12 @@ class DeviceError(McettrError):
     exit_code = 3
 
 
+class BackendError(McettrError):
+    """JAX cannot start, or cannot run in this process (exit code 3)."""
+
+    exit_code = 3
+
+
 class AnalyticError(McettrError):
     """A closed form was asked for where its assumptions do not hold."""
 

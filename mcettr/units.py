@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -189,6 +190,7 @@ def number_advice(text: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=4096)
 def read_quantity(text: str) -> Quantity:
     """Return the quantity that a unit string stands for, of whatever dimension.
 

@@ -55,6 +55,8 @@ class Timelines:
         Most nodes in repair at any time.
     longest_stretch_s : ndarray, shape (timeline,)
         Longest wall-clock time in which no main or graceful save became durable.
+    corrupt_s : ndarray, shape (timeline,)
+        Durable work at the end from beyond a corruption that was not found.
     """
 
     elapsed_s: NDArray[np.float64]
@@ -71,6 +73,7 @@ class Timelines:
     nodes_out_mean: NDArray[np.float64]
     nodes_out_most: NDArray[np.int64]
     longest_stretch_s: NDArray[np.float64]
+    corrupt_s: NDArray[np.float64]
 
 
 def simulate(params: Params, n_timelines: int, seed: int, n_nodes: int | None = None) -> Timelines:
@@ -117,6 +120,7 @@ def simulate(params: Params, n_timelines: int, seed: int, n_nodes: int | None = 
         nodes_out_mean=np.array([life.pool.nodes_out_mean(at_s) for life, at_s in zip(lives, elapsed, strict=True)]),
         nodes_out_most=np.array([life.pool.nodes_out_most for life in lives]),
         longest_stretch_s=np.array([life.world.longest_stretch_s for life in lives]),
+        corrupt_s=np.maximum(0.0, seconds["productive"] - np.array([life.corruption.position_s for life in lives])),
     )
 
 

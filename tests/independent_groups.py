@@ -77,11 +77,12 @@ class Groups:
         world, recovery = self._world, self._world.params.recovery
         cause = world.params.causes[stop.cause]
         yield from self._wait(draw_detection(world.params, cause, world.rng) + world.draw(cause.diagnosis))
+        self._pool.send_to_repair()
         n_missing = self._pool.n_missing
         refill = self._pool.refill(stop.row)
         if self._pool.n_missing:
             yield self._pool.wait_until(world.n_nodes, stop.row)
-        if recovery.spares is None or refill.queues(world.params):
+        if recovery.spares is None or recovery.spares.requeues or refill.queues(world.params):
             yield from self._wait(world.draw(recovery.queue_wait))
         if recovery.spares is not None and n_missing:
             yield from self._wait(float(recovery.spares.swap_s))

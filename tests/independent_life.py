@@ -132,7 +132,7 @@ class Life:
         if self.params.recovery.max_attempt_s is not None:
             self.lifetime.set(max(0.0, float(self.params.recovery.max_attempt_s) - write_time_s))
         maintenance, left_s = self.params.maintenance, self.window_s - write_time_s - self.env.now
-        if maintenance is not None and maintenance.notice_s >= write_time_s and left_s >= 0:
+        if maintenance is not None and 0 < maintenance.notice_s >= write_time_s and left_s >= 0:
             self.announcement.set(left_s)
             self.announcement.run()
         return reading
@@ -163,7 +163,7 @@ class Life:
         elif cause.kind == "slow":
             self.speed.slow_down(index)
             self.training.changed()
-        elif cause.kind == "preemption" and cause.notice_s >= self.training.write_time_s:
+        elif cause.kind == "preemption" and 0 < cause.notice_s >= self.training.write_time_s:
             self._interrupt(Stop("graceful", index, index, node, repeated, saves_first=True))
         elif cause.kind == "preemption":
             self._interrupt(stop)

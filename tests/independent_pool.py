@@ -1,4 +1,4 @@
-"""Nodes of the second simulator: in the job, spare, each in a repair of its own, or borrowed where allowed."""
+"""Nodes of the second simulator: in the job, failed, spare, each in a repair of its own, or borrowed where allowed."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ class Pool:
         n_groups = 1 if groups is None else int(groups.count)
         self.job = [Node(group=i * n_groups // world.n_nodes) for i in range(world.n_nodes)]
         for node in self.job:
-            node.lemon = self._is_lemon()
+            node.lemon = self._is_lemon(at_start=True)
         count = 0.0 if self._spares is None else float(self._spares.count)
         self._endless = self._spares is None or math.isinf(count)
         self._spare = [] if self._endless else [Node() for _ in range(int(count))]
+        self._failed: list[Node] = []
         self._repair: set[Node] = set()
         self._n_total, self._n_borrowed = world.n_nodes + len(self._spare), 0
         self._n_spares = len(self._spare)
@@ -56,7 +57,7 @@ class Pool:
         return self._world.n_nodes - len(self.job)
 
     def remove(self, nodes: list[Node]) -> None:
-        """Take nodes out of the job, into repair."""
+        """Take failed nodes out of the job; where they are nobody knows before `send_to_repair`."""
         self.replaced = self.replaced or bool(nodes)
         for node in nodes:
             self.job.remove(node)
@@ -64,10 +65,16 @@ class Pool:
             if self._spares is None:
                 self._n_total -= 1
             else:
-                self._repair.add(node)
-                self._world.env.process(self._mend(node))
-        if nodes:
-            self._note()
+                self._failed.append(node)
+        self._check()
+
+    def send_to_repair(self) -> None:
+        """Repair all failed nodes, since they are known now."""
+        for node in self._failed:
+            self._repair.add(node)
+            self._world.env.process(self._mend(node))
+        self._failed.clear()
+        self._note()
 
     def refill(self, row: int) -> Refill:
         """Bring nodes in, up to full width: spares (never repaired ones first), then as the policy says."""
@@ -123,9 +130,12 @@ class Pool:
         if spares is not None and node.repaired and row < len(causes) and causes[row].repeat is not None:
             self._world.missed[row] += happens(float(spares.repair_failure), self._world.rng)
 
-    def _is_lemon(self) -> bool:
+    def _is_lemon(self, at_start: bool = False) -> bool:
         lemons = self._world.params.lemons
-        return lemons is not None and happens(float(lemons.fraction), self._world.rng)
+        if lemons is None:
+            return False
+        chance = lemons.fraction_at_start if at_start else None
+        return happens(float(lemons.fraction if chance is None else chance), self._world.rng)
 
     def _mend(self, node: Node) -> Steps:
         spares, rng = self._spares, self._world.rng
@@ -147,9 +157,14 @@ class Pool:
         self._note()
 
     def _note(self) -> None:
-        """Remember how many are in repair; nodes are neither lost nor made."""
+        """Remember how many are in repair."""
         self._changes.append((self._world.env.now, len(self._repair)))
-        n_seen = len(self.job) + len(self._spare) + len(self._repair)
+        self._check()
+
+    def _check(self) -> None:
+        """Nodes are neither lost nor made."""
+        n_seen = len(self.job) + len(self._spare) + len(self._failed) + len(self._repair)
         assert n_seen == self._n_total, f"{n_seen} nodes of {self._n_total}"
-        assert len(set(self.job) | set(self._spare) | self._repair) == n_seen, "a node in two places"
+        places = set(self.job) | set(self._spare) | set(self._failed) | self._repair
+        assert len(places) == n_seen, "a node in two places"
         assert self._endless or self._n_total == self._world.n_nodes + self._n_spares + self._n_borrowed

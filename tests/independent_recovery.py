@@ -39,6 +39,7 @@ class Recovery:
             yield from self._maintain()
         yield from self._pass(stop.row, self._find_out(stop))
         self._lost(preflight(world, self._pool))
+        self._pool.send_to_repair()
         n_missing = self._pool.n_missing
         refill = self._pool.refill(stop.row)
         yield from self._wait_for_nodes(stop.row)
@@ -74,7 +75,8 @@ class Recovery:
 
     def _queues(self, stop: Stop) -> bool:
         """Return whether the job goes back to the scheduler, whatever nodes there are."""
-        if self._world.params.recovery.spares is None:
+        spares = self._world.params.recovery.spares
+        if spares is None or spares.requeues:
             return stop.kind not in ("failed start", "window")
         preempted = stop.cause is not None and self._cause(stop).kind == "preemption"
         return stop.kind in ("first", "lifetime") or preempted

@@ -103,4 +103,5 @@ def _timelines(account: Account) -> Timelines:
         n_exhausted=whole(pool.n_exhausted),
         nodes_out=lane(pool.nodes_out),
         nodes_out_most=lane(pool.nodes_out_most),
+        corrupt_s=lane(account.corrupt_s),
     )

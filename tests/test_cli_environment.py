@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -101,15 +99,3 @@ def test_a_reader_that_leaves_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(timeout=60) == 0
-
-
-def test_an_interrupted_run_leaves_nothing_behind(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mcettr", "run", "rsc-1", "--timelines", "50000000", "-o", "a.nc"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
-        time.sleep(5.0)  # under way: whole it would take minutes
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert out == ""
-    assert err.splitlines()[-1] == "mcettr: interrupted; no result was written"
-    assert list(tmp_path.iterdir()) == []

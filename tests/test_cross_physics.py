@@ -22,7 +22,7 @@ from tests.physics_cases_mechanisms import of_causes, of_recovery, of_saves, tog
 CLOSE = 1e-10
 """Largest difference of a time, relative to the elapsed time."""
 COUNTS = ("outcome", "interruptions", "n_saves", "n_swaps", "n_exhausted", "nodes_out", "nodes_out_most")
-TIMES = ("elapsed_s", "productive_s", "lost_s", "longest_stretch_s")
+TIMES = ("elapsed_s", "productive_s", "lost_s", "longest_stretch_s", "corrupt_s")
 SEED, FIRST, N = 7, 16, 24
 
 ALONE = of_saves() | of_causes() | of_recovery()

@@ -29,13 +29,15 @@ from mcettr.model.physics import Lemons, Maintenance, Repeat, ReplicaGroups, Spa
 from tests.physics_cases_mechanisms import DAY, HOUR, exponential, job
 
 N_NODES, N_LANES, N_STEPS, SEED = 64, 128, 500, 3
-OBSERVED = ("present", "n_spares", "in_quick", "in_slow", "from_cluster", "n_fresh", "nodes_out_most", "phase")
+PLACES = ("present", "failed", "n_spares", "in_quick", "in_slow", "from_cluster", "n_fresh")
+OBSERVED = (*PLACES, "nodes_out_most", "phase", "waiting")
 assert pytrees  # importing it registers the model's records
 
 Census = dict[str, NDArray[np.float64]]
 
 POOL = Spares(6.0, 120.0, 0.7, 6 * HOUR, 2 * DAY, 0.1)
-NODE = Cause("node", 1 / HOUR, nodes_lost=Counts((0.0, 1.0, 2.0), (0.1, 0.8, 1.0)), repeat=Repeat(0.3, HOUR))
+LOST = Counts((0.0, 1.0, 2.0), (0.1, 0.8, 1.0))
+NODE = Cause("node", 1 / HOUR, nodes_lost=LOST, repeat=Repeat(0.3, HOUR), detection=exponential(HOUR / 4))
 HALL = Cause("hall", 1 / (12 * HOUR), nodes_lost=Counts((8.0, ALL), (0.8, 1.0)), repeat=Repeat(0.0, HOUR))
 EVICTING = replace(HALL, over_evicted=Counts((0.0, 4.0), (0.5, 1.0)))
 SLOW = Cause("slow", 1 / (6 * HOUR), "slow", nodes_lost=exactly(1.0), slowdown=0.2, repeat=Repeat(0.0, HOUR))
@@ -104,10 +106,11 @@ def check(params: Params, seen: Census) -> None:
     spares = params.recovery.spares
     assert spares is not None
     out = seen["in_quick"] + seen["in_slow"]
-    total = seen["present"] + seen["n_spares"] + out - seen["from_cluster"]
+    total = seen["present"] + seen["failed"] + seen["n_spares"] + out - seen["from_cluster"]
     np.testing.assert_array_equal(total, N_NODES + spares.count, err_msg="nodes")
-    for name in ("present", "n_spares", "in_quick", "in_slow", "from_cluster", "n_fresh"):
+    for name in PLACES:
         assert seen[name].min() >= 0.0, name
+    assert not seen["failed"][seen["waiting"] != 0].any()
     assert (seen["present"] <= N_NODES).all()
     assert (seen["n_fresh"] <= seen["n_spares"]).all()
     # More than one change in a step may come and go in between.
@@ -118,6 +121,7 @@ def check(params: Params, seen: Census) -> None:
     if params.recovery.replica_groups is None:
         least = spares.min_nodes if spares.when_exhausted == "shrink" else N_NODES
         assert (seen["present"] >= least)[seen["phase"] == AT_RISK].all()
+        assert not seen["failed"][seen["phase"] == AT_RISK].any()
 
 
 @pytest.mark.parametrize("name", JOBS)

@@ -58,6 +58,8 @@ class Features:
     preflight: bool
     """Preflight checks that catch something."""
     spares: bool
+    requeues: bool
+    """Restarts go through the queue although there are spares."""
     shrink: bool
     groups: bool
     start_failure: bool
@@ -115,6 +117,7 @@ def features_of(params: Params) -> Features:
         preflight=(lemons and params.lemons.caught_in_preflight is not None)  # type: ignore[union-attr]
         or any(cause.caught_in_preflight is not None for cause in causes),
         spares=spares,
+        requeues=spares and recovery.spares.requeues,  # type: ignore[union-attr]
         shrink=spares and recovery.spares.when_exhausted == "shrink",  # type: ignore[union-attr]
         groups=recovery.replica_groups is not None,
         start_failure=recovery.start_failure is not None,
@@ -145,7 +148,7 @@ def _bounds(params: Params) -> dict[str, Bound]:
     lost = min(lost, n_nodes)
     share, most_lemons = 0.0, 0.0
     if lemons is not None:
-        most_lemons = _last(n_nodes, lemons.fraction)
+        most_lemons = max(_last(n_nodes, lemons.fraction), _last(n_nodes, lemons.at_start))
         share = min(2.0 * (most_lemons + 8.0) / n_nodes, 1.0)
     caught = 0.0
     if lemons is not None and lemons.caught_in_preflight is not None:
@@ -158,7 +161,7 @@ def _bounds(params: Params) -> dict[str, Bound]:
         joining = n_nodes
     quick = 0.0 if spares is None else spares.quick_share
     return {
-        "quick": _bound(max(lost, caught), quick),
+        "quick": _bound(max(min(n_losses * lost, n_nodes), caught), quick),
         "bad_repairs": _bound(joining, 0.0 if spares is None else spares.repair_failure),
         "lemons_lost": _bound(lost, share),
         "lemons_in": _bound(joining, 0.0 if lemons is None else lemons.fraction),

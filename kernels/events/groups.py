@@ -74,10 +74,11 @@ def _look_for_nodes(job: Job, lanes: Lanes, _: Draws, race: Race) -> tuple[Any, 
     _, short = take(job, lanes, found)
     if spares.when_exhausted == "queue":
         lanes.put(present=lanes.present + short, joined=lanes.joined + short, from_cluster=lanes.from_cluster + short)
-        return found, short > 0
+        return found, found if spares.requeues else short > 0
     lanes.set(found & (short > 0), group=GROUP_WAITS)
     came = (lanes.phase == AT_RISK) & (lanes.group == GROUP_WAITS) & (lanes.present >= job.params.n_nodes)
-    return (found & (short <= 0)) | came, jnp.zeros_like(found)
+    comes = (found & (short <= 0)) | came
+    return comes, comes & spares.requeues
 
 
 def _next_stage(job: Job, lanes: Lanes, draws: Draws, race: Race, comes: Any, queue_due: Any, swap_s: Any) -> None:

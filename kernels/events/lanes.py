@@ -13,6 +13,15 @@ AT_RISK, NODES, ENDED = 0, 1, 2
 """Phases: starting or training; between a stop and the next start; over."""
 
 
+def is_over(state: dict[str, Any]) -> Any:
+    """Return the lanes that nothing more happens in: their timeline has ended, and every repair up to its end is done.
+
+    The last stretch of downtime may reach beyond repairs, which are completed one a step.
+    """
+    over = state["phase"] == ENDED
+    return over & (state["repaired_at"] > state["now"]) if "repaired_at" in state else over
+
+
 def flags_as_int8(state: dict[str, Any]) -> dict[str, Any]:
     """Return the state with int8 in place of bool."""
     return {name: leaf.astype(jnp.int8) if leaf.dtype == jnp.bool_ else leaf for name, leaf in state.items()}

@@ -15,7 +15,7 @@ from mcettr.kernels.events import groups, nodes, refill, starts, stops, strikes
 from mcettr.kernels.events.draws import Request
 from mcettr.kernels.events.features import Features
 from mcettr.kernels.events.job import Job, Numbers
-from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Lanes
+from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Lanes, is_over
 from mcettr.kernels.events.ledger import Ledger
 from mcettr.kernels.events.passing import aim, go_on, pass_at_risk, run_clocks, train
 from mcettr.kernels.events.race import Race, View, corruption_s, look_ahead, run_race
@@ -86,7 +86,7 @@ def _advance(job: Job, stages: Any) -> tuple[Any, Ledger]:
     else:
         ready = lanes.phase == NODES
         if on.spares:
-            ready = ready & ~lanes.waiting & (lanes.repaired_at > lanes.now)
+            ready = ready & ~lanes.waiting & (lanes.repaired_at > lanes.now) & (lanes.failed <= 0)
     if on.groups:
         groups.go_on(job, stages, race)
     _begin(job, stages, ledger, race, ready)
@@ -117,16 +117,14 @@ def _strike(job: Job, stages: Any, ledger: Ledger, view: View, race: Race) -> st
 
 
 def _stop(job: Job, stages: Any, ledger: Ledger, race: Race, stop: stops.Stop, fresh: Any) -> Any:
-    """Stop the job: roll back, lose nodes, find out; return the lanes that are checked before their start."""
+    """Stop the job: roll back, find out, lose nodes; return the lanes that are checked before their start."""
     by_cause, booked = stages.run(stops.roll_back, stop)
     ledger.add(booked)
-    cause = stop.row - 1
-    checked = jnp.zeros_like(fresh)
-    if job.on.nodes_lost:
-        checked = nodes.move(job, stages, race, (by_cause, cause, stop.repeated), fresh)
     found_out = stages.run(stops.find_out, stop, by_cause)
     ledger.add(stages.run(stops.downtime, stop, *found_out))
-    return checked
+    if not job.on.nodes_lost:
+        return jnp.zeros_like(fresh)
+    return nodes.move(job, stages, race, (by_cause, stop.row - 1, stop.repeated), fresh)
 
 
 def _begin(job: Job, stages: Any, ledger: Ledger, race: Race, ready: Any) -> None:
@@ -200,6 +198,8 @@ def simulate(
         state, places, book, n_steps = carry
         out_of_steps = n_steps >= most
         state = state | {"phase": where(out_of_steps, ENDED, state["phase"])}
+        if job.on.spares:
+            state = state | {"repaired_at": where(out_of_steps, jnp.inf, state["repaired_at"])}
         rest = queue._replace(n_valid=where(out_of_steps, 0, queue.n_valid))
         state, places, book = refill.change_over(job, rest, places, state, book, n_steps.astype(jnp.int32))
         carry = (state, book.by_cause, n_steps)
@@ -218,7 +218,7 @@ def _run_until_idle(job: Job, queue: Queue, places: Places, carry: Any, most: An
 
     def going(carry: Any) -> Any:
         state, _, n_steps = carry
-        runs = state["phase"] != ENDED
+        runs = ~is_over(state)
         return jnp.any(runs) & (jnp.sum(occupied & ~runs) < enough) & (n_steps < most)
 
     def advance(carry: Any) -> Any:

@@ -10,9 +10,9 @@ from mcettr.kernels import streams
 from mcettr.kernels.elementary import where
 from mcettr.kernels.events.draws import Draws
 from mcettr.kernels.events.features import PENDING
-from mcettr.kernels.events.hazards import n_present
+from mcettr.kernels.events.hazards import GROUP_DOWN, n_present
 from mcettr.kernels.events.job import Job
-from mcettr.kernels.events.lanes import NODES, Lanes
+from mcettr.kernels.events.lanes import AT_RISK, NODES, Lanes
 from mcettr.kernels.events.ledger import Ledger
 from mcettr.kernels.events.passing import pass_down, serve_window
 from mcettr.kernels.events.pool import change_pool, repair, take
@@ -37,6 +37,14 @@ class Loss(NamedTuple):
     """1 where the first of them is a lemon."""
     others: Trials
     """Lemons among the nodes besides a first one that is known to be a lemon, or not to be."""
+
+
+class Looks(NamedTuple):
+    """Lanes whose failed nodes go to repair now, if there are any."""
+
+    any: Any
+    group: Any
+    """Those of a lost replica group."""
 
 
 def lose(job: Job, lanes: Lanes, draws: Draws, mask: Any, cause: Any, repeated: Any) -> Loss:
@@ -90,34 +98,26 @@ def leave(job: Job, lanes: Lanes, lost: Any, lemons: Any, in_chain: bool = True)
     if job.on.replaced:
         lanes.set(lost > 0, replaced=True)
     if job.on.spares:
-        lanes.put(present=lanes.present - lost)
+        lanes.put(present=lanes.present - lost, failed=lanes.failed + lost)
 
 
 def lose_of_group(job: Job, stages: Stages | Survey, mask: Any, cause: Any, repeated: Any) -> Any:
     """Take the nodes that a failure costs out of the lost group; return how many."""
     loss = stages.run(lose, mask, cause, repeated)
     lemons = loss.first_lemon + stages.binomial(*loss.others, job.on.lemons_lost)
-    quick = _quick(job, stages, loss.n, stages.uniform(streams.REPAIR_BRANCH, "attempt")) if job.on.spares else lemons
-    stages.run(_leave_group, loss.n, lemons, quick)
+    stages.run(_leave_group, loss.n, lemons)
     return loss.n
 
 
-def _leave_group(job: Job, lanes: Lanes, draws: Draws, lost: Any, lemons: Any, quick: Any) -> None:
+def _leave_group(job: Job, lanes: Lanes, _: Draws, lost: Any, lemons: Any) -> None:
     leave(job, lanes, lost, lemons, in_chain=False)
-    if job.on.spares:
-        change_pool(job, lanes, draws, lost > 0, lanes.now, quick, lost - quick)
-
-
-def _quick(job: Job, stages: Stages | Survey, lost: Any, u: Any) -> Any:
-    """Return of how many nodes the repair is quick."""
-    return stages.binomial(lost, job.fixed.odds["quick"], u, job.on.quick)
 
 
 def move(job: Job, stages: Stages | Survey, race: Race, stopped: tuple[Any, Any, Any], fresh: Any) -> Any:
     """Let nodes go and come.
 
-    Nodes leave that failures cost, and those that the checks before a start catch; repaired ones come back. In one
-    step that is one of the three in a lane, so that they share what is dear.
+    Nodes leave that failures cost, and those that the checks before a start catch; failed ones go to repair once the
+    job looks for others; repaired ones come back. The pool of a lane changes at most once a step.
 
     Parameters
     ----------
@@ -138,41 +138,59 @@ def move(job: Job, stages: Stages | Survey, race: Race, stopped: tuple[Any, Any,
         Lanes that have been checked before their start.
     """
     on = job.on
-    loss, checked, trials = stages.run(_lose_or_check, race, stopped, fresh)
+    loss, checked, trials, looks = stages.run(_lose_or_check, race, stopped, fresh)
     found = stages.binomial(*trials, on.lemons_lost | on.lemons_caught)
     culprits = _culprits(job, stages, checked)
     n_caught = found
     for n in culprits.values():
         n_caught = n_caught + n
     lost = where(checked, jnp.minimum(n_caught, n_present(job, stages.lanes)), loss.n) if on.preflight else loss.n
-    quick = jnp.zeros_like(lost)
+    to_repair = quick = jnp.zeros_like(lost)
     if on.spares:
         u = stages.uniform(streams.REPAIR_BRANCH, "attempt")
         if on.preflight:
             u = where(checked, stages.uniform(streams.REPAIR_BRANCH_CAUGHT, "attempt"), u)
-        quick = _quick(job, stages, lost, u)
-    stages.run(_leave_or_return, race, lost, loss.first_lemon + found, quick, culprits)
+        if on.groups:
+            u = where(looks.group, stages.uniform(streams.REPAIR_BRANCH, "group"), u)
+        to_repair = where(looks.any, stages.lanes.failed + lost, 0.0)
+        quick = stages.binomial(to_repair, job.fixed.odds["quick"], u, on.quick)
+    stages.run(_leave_or_return, race, lost, loss.first_lemon + found, (quick, to_repair - quick), culprits)
     return checked
 
 
 def _lose_or_check(
     job: Job, lanes: Lanes, draws: Draws, race: Race, stopped: tuple[Any, Any, Any], fresh: Any
-) -> tuple[Loss, Any, Trials]:
-    """Return what failures cost, the lanes that are checked before their start, and who of either is a lemon."""
-    loss = lose(job, lanes, draws, *stopped)
+) -> tuple[Loss, Any, Trials, Looks]:
+    """Return what failures cost, the lanes that are checked before their start, who of either is a lemon, and the
+    lanes that look for nodes."""
+    loss, looks = lose(job, lanes, draws, *stopped), _look_for_others(job, lanes, race, fresh)
     n, chance, u = loss.others
     if not job.on.preflight:
-        return loss._replace(others=None), jnp.zeros_like(fresh), loss.others
+        return loss._replace(others=None), jnp.zeros_like(fresh), loss.others, looks
     checked = fresh & (lanes.phase == NODES)
     if job.on.spares:
-        # A pool changes at most once a step.
-        checked = checked & ~lanes.waiting & (lanes.repaired_at > lanes.now) & ~race.won("repaired", checked)
+        checked = checked & looks.any & (lanes.failed <= 0)
     lemons = job.params.lemons
     if lemons is not None and lemons.caught_in_preflight is not None:
         n = where(checked, lanes.n_lemons, n)
         chance = where(checked, lemons.caught_in_preflight, chance)
         u = where(checked, draws.uniform(streams.PREFLIGHT_LEMONS, "attempt"), u)
-    return loss._replace(others=None), checked, Trials(n, chance, u)
+    return loss._replace(others=None), checked, Trials(n, chance, u), looks
+
+
+def _look_for_others(job: Job, lanes: Lanes, race: Race, like: Any) -> Looks:
+    """Return the lanes in which nodes may go to repair: detection and diagnosis are over, as are all repairs until now.
+
+    Those of a lost group are when it looks for nodes, or with the others if the whole job stops before.
+    """
+    none = jnp.zeros_like(like)
+    if not job.on.spares:
+        return Looks(none, none)
+    job_looks = (lanes.phase == NODES) & ~lanes.waiting & (lanes.repaired_at > lanes.now) & ~race.won("repaired", ~none)
+    if not job.on.groups:
+        return Looks(job_looks, none)
+    group_looks = race.won("group", lanes.phase == AT_RISK) & (lanes.group == GROUP_DOWN)
+    return Looks(job_looks | group_looks, group_looks)
 
 
 def _culprits(job: Job, stages: Stages | Survey, checked: Any) -> dict[int, Any]:
@@ -187,18 +205,28 @@ def _culprits(job: Job, stages: Stages | Survey, checked: Any) -> dict[int, Any]
 
 
 def _leave_or_return(
-    job: Job, lanes: Lanes, draws: Draws, race: Race, lost: Any, lemons: Any, quick: Any, culprits: dict[int, Any]
+    job: Job,
+    lanes: Lanes,
+    draws: Draws,
+    race: Race,
+    lost: Any,
+    lemons: Any,
+    to_repair: tuple[Any, Any],
+    culprits: dict[int, Any],
 ) -> None:
     leave(job, lanes, lost, lemons)
     for index, n in culprits.items():
         lanes.put(**{f"pending_{index}": lanes[f"pending_{index}"] - n})
     if job.on.spares:
+        quick, slow = to_repair
+        goes = quick + slow > 0
+        lanes.set(goes, failed=0.0)
         repaired, by_quick = repair(job, lanes, draws, race)
         time_s = where(repaired, lanes.repaired_at, lanes.now)
         minus_quick, minus_slow = where(by_quick, -1.0, 0.0), where(by_quick, 0.0, -1.0)
         more_quick = where(repaired, minus_quick, quick)
-        more_slow = where(repaired, minus_slow, lost - quick)
-        change_pool(job, lanes, draws, (lost > 0) | repaired, time_s, more_quick, more_slow)
+        more_slow = where(repaired, minus_slow, slow)
+        change_pool(job, lanes, draws, goes | repaired, time_s, more_quick, more_slow)
 
 
 def go_in(job: Job, lanes: Lanes, draws: Draws, starts: Any) -> tuple[Any, Ledger]:

@@ -15,7 +15,7 @@ from mcettr.kernels.events.job import Job
 from mcettr.kernels.events.lanes import AT_RISK, NODES, Lanes
 from mcettr.kernels.events.plan import Plan
 from mcettr.kernels.events.saves import Rest, reach, rest_of, until_main_s
-from mcettr.kernels.events.training import position, write_time_s
+from mcettr.kernels.events.training import gives_time, position, write_time_s
 
 
 class View(NamedTuple):
@@ -175,7 +175,7 @@ def _planned(job: Job, lanes: Lanes, view: View, race: Race) -> None:
     if job.on.maintenance:
         date_s = lanes.window - write_s
         ahead = date_s - lanes.now
-        announced = job.params.maintenance.notice_s >= write_s  # type: ignore[union-attr]
+        announced = gives_time(job.params.maintenance.notice_s, write_s)  # type: ignore[union-attr]
         meant = announced & ~view.stopping & (ahead >= lanes.startup_left + lanes.restore_left)
         race.enter("prepare", where(meant, ahead, jnp.inf), date_s)
 
@@ -190,7 +190,7 @@ def _calendar(job: Job, lanes: Lanes, race: Race) -> None:
     race.only(looks)
     if job.on.spares:
         looks = looks | ((lanes.phase == NODES) & lanes.waiting)
-        due = looks | ((lanes.phase == NODES) & (lanes.repaired_at <= lanes.now))
+        due = looks | (lanes.repaired_at <= lanes.now)
         date = jnp.maximum(lanes.repaired_at, lanes.now)
         race.enter("repaired", where(due, date - lanes.now, jnp.inf), date)
     if job.on.maintenance:

@@ -14,7 +14,7 @@ from mcettr.kernels.elementary import where
 from mcettr.kernels.events import draws, strikes
 from mcettr.kernels.events.draws import Request
 from mcettr.kernels.events.job import Job
-from mcettr.kernels.events.lanes import ENDED, Lanes
+from mcettr.kernels.events.lanes import ENDED, Lanes, is_over
 from mcettr.kernels.events.submission import submission
 from mcettr.kernels.events.training import newest_durable
 from mcettr.kernels.fusion import in_one_kernel
@@ -48,7 +48,10 @@ def nobody(job: Job, queue: Queue, n_lanes: int, n_timelines: int) -> tuple[dict
     index = jnp.full(shape, n_timelines, jnp.int32)
     like = jax.eval_shape(lambda: _begin(job, queue, index, index < 0))
     state = {name: jnp.zeros(leaf.shape, leaf.dtype) for name, leaf in like.items()}
-    return state | {"phase": jnp.full(shape, ENDED, jnp.int32), "cap": queue.cap}, Places(index, index[:, 0] * 0)
+    state |= {"phase": jnp.full(shape, ENDED, jnp.int32), "cap": queue.cap}
+    if job.on.spares:
+        state["repaired_at"] = jnp.full(shape, jnp.inf)
+    return state, Places(index, index[:, 0] * 0)
 
 
 def _begin(job: Job, queue: Queue, index: Any, begins: Any) -> dict[str, Any]:
@@ -84,6 +87,7 @@ def _never_run(job: Job) -> Account:
         by_cause=None,
         longest_stretch_s=0.0,
         pool=Pool(0.0, 0.0, 0.0, 0.0) if job.on.spares else None,
+        corrupt_s=0.0 if job.on.silent else None,
     )
 
 
@@ -99,7 +103,7 @@ def change_over(
 ) -> tuple[dict[str, Any], Places, Book]:
     """Take the accounts of the lanes whose timeline is over, and begin the next ones of their blocks there."""
     n_timelines = book.numbers.shape[1]
-    idle = state["phase"] == ENDED
+    idle = is_over(state)
     book = _take(job, queue, places, state, book, idle & (places.index < n_timelines))
     number = places.n_begun[:, None] + jnp.cumsum(idle, axis=1, dtype=jnp.int32) - 1
     begins = idle & (number < queue.n_valid[:, None])
@@ -149,8 +153,14 @@ def account_of(job: Job, lanes: Lanes, key: Key) -> tuple[Account, Any]:
         by_cause=None,
         longest_stretch_s=jnp.maximum(lanes.longest, lanes.now - lanes.last_durable),
         pool=pool,
+        corrupt_s=_corrupt(lanes, productive) if job.on.silent else None,
     )
     return account, undurable
+
+
+def _corrupt(lanes: Lanes, productive: Any) -> Any:
+    """Return the work that is kept, and was computed after the corruption that nobody has found."""
+    return where(lanes.corrupt, jnp.maximum(productive - lanes.corrupt_work, 0.0), 0.0)
 
 
 def _nodes_out(lanes: Lanes, key: Key) -> Any:

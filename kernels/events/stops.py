@@ -16,7 +16,7 @@ from mcettr.kernels.events.ledger import AFTER, Ledger
 from mcettr.kernels.events.passing import pass_down, serve_window
 from mcettr.kernels.events.race import Race, View
 from mcettr.kernels.events.strikes import Strike, check_s, kind_is, miss, work_now
-from mcettr.kernels.events.training import NONE, newest_durable, restart_at, write_time_s
+from mcettr.kernels.events.training import NONE, gives_time, newest_durable, restart_at, write_time_s
 from mcettr.model.budget import Outcome
 from mcettr.model.params import Cause
 
@@ -54,7 +54,7 @@ def apply_event(
     if on.preemption:
         preempted = struck.mask & kind_is(job, struck.cause, lambda c: c.kind == "preemption")
         notice_s = _picked(job, struck.cause, "notice_s")
-        in_time = notice_s >= write_time_s(job, lanes)
+        in_time = gives_time(notice_s, write_time_s(job, lanes))
         crash = crash | (preempted & ~in_time)
         graceful = graceful | (preempted & in_time & ~view.stopping)
         queues = queues | preempted
@@ -177,7 +177,7 @@ def roll_back(job: Job, lanes: Lanes, _: Draws, stop: Stop) -> tuple[Any, Ledger
     if on.start_failure:
         lanes.put(tries=lanes.tries + stop.failed_start.astype(jnp.float64))
     window = _is_window(job, stop)
-    queue_due = stop.queues if on.spares else ~stop.failed_start & ~window
+    queue_due = stop.queues if on.spares and not on.requeues else ~stop.failed_start & ~window
     lanes.set(mask, queue_due=queue_due, redraw=~stop.failed_start)
     by_cause = (lanes.phase == NODES) & mask & ~stop.failed_start
     return by_cause & (stop.row >= 1) & (stop.row <= len(job.params.causes)), ledger

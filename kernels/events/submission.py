@@ -96,8 +96,8 @@ def _pool(job: Job, zero: Any, first: Any, no: Any) -> dict[str, Any]:
     spares = job.params.recovery.spares
     if spares is None:
         return {}
-    counts = "in_quick in_slow from_cluster out_of_repair nodes_out nodes_out_most n_swaps n_exhausted changed_at"
-    state = dict.fromkeys(counts.split(), zero)
+    counts = "failed in_quick in_slow from_cluster out_of_repair nodes_out nodes_out_most n_swaps n_exhausted"
+    state = dict.fromkeys([*counts.split(), "changed_at"], zero)
     state |= {"present": job.params.n_nodes + zero, "n_spares": spares.count + zero, "n_fresh": spares.count + zero}
     state |= {"repaired_at": zero + jnp.inf, "waiting": no}
     return state | {"n_changes": first}

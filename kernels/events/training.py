@@ -22,6 +22,11 @@ def write_time_s(job: Job, lanes: Lanes) -> Any:
     return lanes.write_s if job.on.write_law else job.params.checkpoint.write_time_s
 
 
+def gives_time(notice_s: Any, write_s: Any) -> Any:
+    """Return whether a stop announced this long before leaves time for a save; without notice nothing is saved."""
+    return (notice_s > 0.0) & (notice_s >= write_s)
+
+
 def speed(job: Job, lanes: Lanes) -> tuple[Any, Any]:
     """Return the speed of computing, background writes apart, and its reciprocal."""
     factors: list[tuple[Any, Any, Any]] = []

@@ -16,12 +16,12 @@ from typing import Annotated
 import typer
 
 from mcettr.cli import check, doctor, fields, init, optimize, presets, run, schema, solve, sweep
+from mcettr.cli.interrupts import INTERRUPTED, Watch, interrupted_text
 from mcettr.cli.session import StdoutError, emit, note, stdout_failed
 from mcettr.errors import McettrError, Mistake
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "program"]
 
-INTERRUPTED = 130
 BACKEND_FAILED = 3
 _NARROWEST, _WIDEST = 40, 100
 INTERNAL = 70
@@ -75,6 +75,12 @@ def _options(
     """Parse what stands before the command."""
 
 
+def program() -> int:
+    """Run the command line as a program of its own, which signals end within a second; return its exit code."""
+    watch = Watch()
+    return watch.ended(main())
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
@@ -111,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _bug(error)
     if code == INTERRUPTED:
-        note("interrupted; no result was written")
+        note(interrupted_text())
     return code if isinstance(code, int) else 0
 
 

@@ -48,6 +48,11 @@ def progress(quiet: bool, device: Device) -> Iterator[Callable[[float], None] | 
         shown.close(done=False)
         raise
     shown.close(done=True)
+    from mcettr.engine.program_store import open_store
+
+    trouble = open_store().trouble
+    if trouble is not None:
+        note(trouble)
 
 
 class _Lines:

@@ -30,7 +30,9 @@ class Estimates:
     ``checkpoints_written`` (cells,); ``time_fraction`` (cells, 11 activities); with batch-means errors
     ``interruptions_by_cause`` (cells, failure causes) and ``lost_s`` (cells, causes, activities), mean seconds a
     timeline. With spares also ``spare_wait_probability``, the share of recoveries in need of a node that found too
-    few spares (NaN where no recovery needed one), and ``nodes_out_mean``, the nodes in repair at a random instant.
+    few spares (NaN where no recovery needed one), and ``nodes_out_mean``, the nodes in repair at a random instant. With
+    silent causes ``corrupt_fraction``, the share of the kept work that is corrupt in the end (NaN where none is kept),
+    and ``ettr_correct``, which counts the rest of it only.
 
     `causes` names the rows of ``lost_s``. Completion shares count all timelines, with 95 % intervals widened by
     capped timelines. `completion_time_s` is inf beyond the finished share. `run_to_run_sd` and `rate_uncertainty_sd`
@@ -105,7 +107,7 @@ def estimates_of(tally: Tally, failure_causes: tuple[str, ...], scale: Scale) ->
     """Return the estimates that a tally gives."""
     n = tally.n_timelines.astype(np.float64)
     capped = tally.outcomes[:, Outcome.CAPPED]
-    values, se = _values(tally, n, len(failure_causes))
+    values, se = _values(tally, n, len(failure_causes), silent=scale.silent)
     probability, low, high = _completion(tally, capped, scale.grouped)
     spread, run_to_run, between = _spreads(tally, n, scale.grouped)
     return Estimates(
@@ -130,7 +132,7 @@ def estimates_of(tally: Tally, failure_causes: tuple[str, ...], scale: Scale) ->
     )
 
 
-def _values(tally: Tally, n: Array, n_causes: int) -> tuple[dict[str, Array], dict[str, Array]]:
+def _values(tally: Tally, n: Array, n_causes: int, *, silent: bool) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return the estimates by name, and their standard errors."""
     value, error = ratios(tally)
     n_blocks = tally.n_blocks.astype(np.float64)
@@ -148,6 +150,8 @@ def _values(tally: Tally, n: Array, n_causes: int) -> tuple[dict[str, Array], di
         }
         if tally.nodes_out_histogram is not None:
             found |= {"spare_wait_probability": column["exhausted_share"], "nodes_out_mean": column["nodes_out"]}
+        if silent:
+            found |= {name: column[name] for name in ("corrupt_fraction", "ettr_correct")}
         return found
 
     return named(value, tally.table_mean), named(error, table_se)

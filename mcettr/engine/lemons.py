@@ -44,5 +44,5 @@ def with_lemons(params: Params, seed: int, timelines: NDArray[np.int64]) -> Para
     lemons = params.lemons
     if lemons is None:
         return params
-    n_at_start = lemons_at_start(params.n_nodes, lemons.fraction, seed, timelines)
-    return replace(params, lemons=replace(lemons, n_at_start=n_at_start))
+    n_at_start = lemons_at_start(params.n_nodes, lemons.at_start, seed, timelines)
+    return replace(params, lemons=replace(lemons, n_at_start=n_at_start, fraction_at_start=None))

@@ -47,6 +47,8 @@ class Timeline:
         Most nodes in repair at any time.
     longest_stretch_s : float
         Longest time without a newly durable main or graceful save.
+    corrupt_s : float
+        Work that was durable at the end, and computed after a silent corruption that was not found.
     """
 
     outcome: Outcome
@@ -60,6 +62,7 @@ class Timeline:
     nodes_out: float
     nodes_out_most: float
     longest_stretch_s: float
+    corrupt_s: float
 
     @property
     def activity_s(self) -> dict[str, float]:
@@ -83,6 +86,7 @@ class Timelines:
     nodes_out: NDArray[np.float64]
     nodes_out_most: NDArray[np.float64]
     longest_stretch_s: NDArray[np.float64]
+    corrupt_s: NDArray[np.float64]
 
 
 def simulate_timelines(
@@ -132,6 +136,7 @@ def simulate_timelines(
         nodes_out=np.array([life.nodes_out for life in lives], np.float64),
         nodes_out_most=np.array([life.nodes_out_most for life in lives], np.float64),
         longest_stretch_s=np.array([life.longest_stretch_s for life in lives], np.float64),
+        corrupt_s=np.array([life.corrupt_s for life in lives], np.float64),
     )
 
 
@@ -163,4 +168,5 @@ def _simulate(job: Params, seed: int, timeline: int, factors: list[float], max_f
         nodes.sample,
         nodes.most,
         books.longest_stretch_s,
+        life.corrupt_s,
     )

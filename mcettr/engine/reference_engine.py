@@ -56,10 +56,11 @@ class ReferenceEngine:
         by_cause = cell_factors(self.cells, at, self.seed, timelines[None])[0]
         job = self.cells.take(at)
         lives = simulate_timelines(job, self.seed, first_timeline, n_valid, factors=by_cause, max_failures=self.cap)
-        return _account(lives, with_pool=job.recovery.spares is not None)
+        is_silent = any(cause.kind == "silent" for cause in job.causes)
+        return _account(lives, with_pool=job.recovery.spares is not None, is_silent=is_silent)
 
 
-def _account(lives: Timelines, with_pool: bool) -> Account:
+def _account(lives: Timelines, with_pool: bool, is_silent: bool) -> Account:
     """Return the account of a block of timelines: lanes shaped (1, 64)."""
     activity_s = lives.lost_s.sum(axis=1)
     activity_s[:, 0] = lives.productive_s
@@ -76,6 +77,7 @@ def _account(lives: Timelines, with_pool: bool) -> Account:
         by_cause=by_cause,
         longest_stretch_s=_lanes(lives.longest_stretch_s),
         pool=Pool(*(_lanes(part.astype(np.float64)) for part in pool)) if with_pool else None,
+        corrupt_s=_lanes(lives.corrupt_s) if is_silent else None,
     )
 
 

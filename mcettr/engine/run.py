@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -108,7 +108,7 @@ def estimate(
     for start in range(0, cells.n, _CHUNK_CELLS):
         chunk = order[start : start + _CHUNK_CELLS]
         report = _share(progress, start / cells.n, min(start + _CHUNK_CELLS, cells.n) / cells.n)
-        part_scale = Scale(scale.work_s[chunk], scale.horizon_s[chunk], scale.deadlines_s, scale.grouped)
+        part_scale = replace(scale, work_s=scale.work_s[chunk], horizon_s=scale.horizon_s[chunk])
         tally = Tally.empty(len(chunk), len(names), len(deadlines_s))
         _run_chunk(engine, chunk, (weight[chunk], hopeless[chunk]), tally, part_scale, effort, report)
         result.put(chunk, estimates_of(tally, names, part_scale))
@@ -124,9 +124,8 @@ def paired_blocks(params: Params, effort: Effort, progress: Progress | None = No
     engine = _engine(cells, params, effort)
     n_blocks = -(-effort.timelines // N_LANES)
     productive_s, elapsed_s = np.zeros((cells.n, n_blocks)), np.zeros((cells.n, n_blocks))
-    work = _blocks(
-        np.arange(cells.n), np.zeros(cells.n, np.int64), np.full(cells.n, effort.timelines), effort, engine.block
-    )
+    none, all_ = np.zeros(cells.n, np.int64), np.full(cells.n, effort.timelines)
+    work = _Work(np.arange(cells.n), none, all_, effort.first_timeline, engine.block)
     for blocks, batch in _in_order(engine, work, progress):
         column = (blocks.first_timeline - effort.first_timeline) // N_LANES
         productive_s[blocks.cell, column] = batch.mean_numerator[:, 0] * batch.n_units
@@ -169,7 +168,8 @@ def _whole_legs(n_attempts: float) -> int:
 
 
 def _scale(cells: Cells, params: Params, deadlines_s: tuple[float, ...]) -> Scale:
-    return Scale(_flat(cells, params.work_s), _flat(cells, params.horizon_s), deadlines_s, cells.uncertain)
+    silent = any(cause.kind == "silent" for cause in params.causes)
+    return Scale(_flat(cells, params.work_s), _flat(cells, params.horizon_s), deadlines_s, cells.uncertain, silent)
 
 
 def _flat(cells: Cells, number: object) -> Array:
@@ -201,7 +201,7 @@ def _run_chunk(
         row_of[chunk] = np.arange(len(chunk))
         target = _predicted(want, tally, have, effort)
         all_work = max(float(((target - have) * (1.0 + weight)).sum()) + done_work, 1.0)
-        work = _blocks(chunk[cells], have[cells], want[cells], effort, engine.block)
+        work = _Work(chunk[cells], have[cells], want[cells], effort.first_timeline, engine.block)
         for blocks, batch in _in_order(engine, work, None):
             row = row_of[blocks.cell]
             add_batch(tally, batch, row, blocks.n_valid, scale)
@@ -256,35 +256,48 @@ def _whole_blocks(n: NDArray[Any]) -> NDArray[np.int64]:
     return (np.ceil(n / N_LANES) * N_LANES).astype(np.int64)
 
 
-def _blocks(
-    cells: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64], effort: Effort, size: int
-) -> Blocks:
-    """Return blocks that take each cell from timeline `begin` up to `end`, cell by cell."""
-    count = -(-(end - begin) // size)
-    which = np.repeat(np.arange(len(cells)), count)
-    number = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-    first = begin[which] + number * size
-    return Blocks(cells[which], first + effort.first_timeline, np.minimum(end[which] - first, size))
+@dataclass(frozen=True)
+class _Work:
+    """Blocks of timelines, cell by cell, cut out when they are due: a grid may have 10^9 of them."""
+
+    cells: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    """Each cell goes from timeline `begin` up to `end`."""
+    first_timeline: int
+    block: int
+
+    def in_parts(self, n_blocks: int) -> Iterator[tuple[float, Blocks]]:
+        """Yield the blocks, at most `n_blocks` at a time, each part with the share of the work before it."""
+        count = -(-(self.end - self.begin) // self.block)
+        last = np.cumsum(count)
+        total = int(last[-1]) if len(last) else 0
+        for start in range(0, total, n_blocks):
+            block = np.arange(start, min(start + n_blocks, total))
+            which = np.searchsorted(last, block, side="right")
+            first = self.begin[which] + (block - (last - count)[which]) * self.block
+            n_valid = np.minimum(self.end[which] - first, self.block)
+            yield start / total, Blocks(self.cells[which], first + self.first_timeline, n_valid)
 
 
-def _in_order(engine: _Engine, work: Blocks, progress: Progress | None) -> Iterator[tuple[Blocks, Batch]]:
-    """Yield the work call by call, in order whatever the number of threads, with few results waiting."""
-    size, total = engine.blocks_a_call, len(work.cell)
+def _in_order(engine: _Engine, work: _Work, progress: Progress | None) -> Iterator[tuple[Blocks, Batch]]:
+    """Yield the work call by call, in order whatever the number of threads, with few results waiting.
+
+    Who is interrupted, as by Ctrl-C, does not wait for calls under way.
+    """
     waiting: deque[tuple[Blocks, Future[Batch]]] = deque()
-    with ThreadPoolExecutor(engine.n_workers) as pool:
-        try:
-            for start in range(0, total, size):
-                at = slice(start, start + size)
-                part = Blocks(work.cell[at], work.first_timeline[at], work.n_valid[at])
-                waiting.append((part, pool.submit(engine.run, part)))
-                if len(waiting) > 2 * engine.n_workers:
-                    yield _pop(waiting)
-                if progress is not None:
-                    progress(start / total)
-            while waiting:
+    pool = ThreadPoolExecutor(engine.n_workers)
+    try:
+        for share, part in work.in_parts(engine.blocks_a_call):
+            waiting.append((part, pool.submit(engine.run, part)))
+            if len(waiting) > 2 * engine.n_workers:
                 yield _pop(waiting)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            if progress is not None:
+                progress(share)
+        while waiting:
+            yield _pop(waiting)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _pop(waiting: deque[tuple[Blocks, Future[Batch]]]) -> tuple[Blocks, Batch]:

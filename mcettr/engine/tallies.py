@@ -91,12 +91,16 @@ class Tally:
 
 @dataclass(frozen=True)
 class Scale:
-    """Per cell, what places a timeline in the histograms and against the deadlines (seconds; work may be inf)."""
+    """Per cell, what places a timeline in the histograms and against the deadlines (seconds; work may be inf).
+
+    `silent` says whether kept work may be corrupt.
+    """
 
     work_s: Array
     horizon_s: Array
     deadlines_s: tuple[float, ...]
     grouped: bool
+    silent: bool = False
 
 
 def add_batch(tally: Tally, batch: Batch, cell: NDArray[np.int64], n_valid: NDArray[np.int64], scale: Scale) -> None:

@@ -103,7 +103,8 @@ def lemons_mean(params: Params, cause: Cause) -> Number:
 
     A place in the job changes hands: r a second where a healthy node fails, m r e where a lemon does (evicted with
     chance e), and wherever a check before a start catches one. Who comes is a lemon with chance f. The share p of
-    lemons begins at f and relaxes to r f / k at k = r f + out (1 - f), where out is the rate at which a lemon leaves.
+    lemons begins at that of the submission and relaxes to r f / k at k = r f + out (1 - f), where out is the rate at
+    which a lemon leaves.
 
     >>> from mcettr.model.counts import exactly
     >>> from mcettr.model.params import Checkpoint
@@ -116,7 +117,7 @@ def lemons_mean(params: Params, cause: Cause) -> Number:
     lemons = params.lemons
     if lemons is None:
         return np.float64(1.0)
-    f, m = as_array(lemons.fraction), as_array(lemons.multiplier)
+    f, first, m = as_array(lemons.fraction), as_array(lemons.at_start), as_array(lemons.multiplier)
     at_risk_s = np.minimum(params.work_s, params.horizon_s)
     changes = np.greater(mean_nodes_out(cause, params.n_nodes), 0.0)
     fails = np.where(changes, np.divide(cause.rate_per_s, params.n_nodes), 0.0)
@@ -126,10 +127,10 @@ def lemons_mean(params: Params, cause: Cause) -> Number:
         leaves = leaves + starts * lemons.caught_in_preflight
     pace = fails * f + leaves * (1.0 - f)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        settled = np.where(pace > 0.0, fails * f / np.where(pace > 0.0, pace, 1.0), f)
+        settled = np.where(pace > 0.0, fails * f / np.where(pace > 0.0, pace, 1.0), first)
         turns = pace * at_risk_s
         still = np.where(turns > 0.0, -np.expm1(-turns) / np.where(turns > 0.0, turns, 1.0), 1.0)
-    return (1.0 + (settled + (f - settled) * still) * (m - 1.0))[()]
+    return (1.0 + (settled + (first - settled) * still) * (m - 1.0))[()]
 
 
 def strikes_a_culprit(params: Params, cause: Cause) -> Number:

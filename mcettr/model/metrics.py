@@ -5,6 +5,8 @@ from __future__ import annotations
 MEANINGS: dict[str, tuple[str, str]] = {
     "ettr": ("1", "effective training time ratio: productive over elapsed, ratio of sums over timelines"),
     "ettr_occupied": ("1", "productive over held time (elapsed without queue and maintenance)"),
+    "ettr_correct": ("1", "productive time that is not corrupt in the end over elapsed, ratio of sums over timelines"),
+    "corrupt_fraction": ("1", "share of the kept work computed after a silent corruption that was never found"),
     "ettr_timeline_mean": ("1", "mean of the timelines' own productive over elapsed"),
     "ettr_timeline_sd": ("1", "standard deviation between timelines of productive over elapsed"),
     "ettr_timeline_quantile": ("1", "quantile over timelines of productive over elapsed"),

@@ -94,14 +94,22 @@ class Lemons:
         Chance that a lemon's failure gets it replaced; otherwise it restarts in the job.
     caught_in_preflight : float or ndarray or None
         Chance that a preflight check finds one.
+    fraction_at_start : float or ndarray or None
+        Share of bad nodes at the submission; None for `fraction`.
     """
 
     fraction: Number
     multiplier: Number
     eviction_probability: Number = 1.0
     caught_in_preflight: Number | None = None
+    fraction_at_start: Number | None = None
     n_at_start: Number | None = None
     """Lemons of each timeline at its submission, which the fast engine draws before it runs."""
+
+    @property
+    def at_start(self) -> Number:
+        """Return the share of bad nodes at the submission."""
+        return self.fraction if self.fraction_at_start is None else self.fraction_at_start
 
 
 @dataclass(frozen=True)
@@ -131,6 +139,8 @@ class Spares:
         A shrunken job waits for repairs below this many nodes.
     when_exhausted : {"wait", "queue", "shrink"}
         Wait for repairs, take nodes through the queue from outside, or run with fewer.
+    requeues : bool
+        Whether every restart goes through the queue, as it does without spares.
     """
 
     count: Number
@@ -141,6 +151,7 @@ class Spares:
     repair_failure: Number = 0.0
     min_nodes: Number = 0.0
     when_exhausted: WhenExhausted = "wait"
+    requeues: bool = False
 
 
 @dataclass(frozen=True)

@@ -230,7 +230,7 @@ def _lemons(params: Params, cause: Cause, see: Cells) -> Iterator[Problem]:
             f" {factor:.3g} x failures.{cause.name}.rate in the mean"
         ),
         factor,
-        lemons.fraction,
+        lemons.at_start,
         lemons.multiplier,
     )
 

@@ -161,7 +161,7 @@ def _fleet(params: Params) -> Fleet:
         nodes_lost_per_day=None if spares is None else float(nodes_lost_per_s(params)) * _DAY_S,
         in_repair=None if spares is None else float(nodes_in_repair(params)),
         spares=None if spares is None else float(spares.count),
-        lemons=None if lemons is None else float(params.n_nodes) * float(lemons.fraction),
+        lemons=None if lemons is None else float(params.n_nodes) * float(lemons.at_start),
         incident_share=None if incidents is None else float(incident_share(incidents)),
     )
 

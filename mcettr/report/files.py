@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from zipfile import BadZipFile
 
 from mcettr.errors import OutputError
-from mcettr.report import answer_dataset, objects, xlsx_file
+from mcettr.report import answer_dataset, interim, objects, xlsx_file
 from mcettr.report.csv_file import write_csv
 from mcettr.report.json_file import read_json, write_json
 from mcettr.report.netcdf_file import read_netcdf, write_netcdf
@@ -183,7 +183,7 @@ def _write(result: Result, place: Path) -> None:
 def aside(target: Path) -> Iterator[Path]:
     """Give a place in the same folder to write to; in the end what is there gets the name of the target."""
     real = _real(target)
-    folder = Path(tempfile.mkdtemp(prefix=".mcettr-", dir=real.parent))
+    folder = interim.make_folder(real.parent)
     try:
         place = folder / target.name  # its ending says the format, whatever a link points to
         yield place
@@ -192,8 +192,9 @@ def aside(target: Path) -> Iterator[Path]:
         elif real.exists():
             shutil.copymode(real, place)
         place.replace(real)
+        interim.written.append(target)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        interim.remove_folder(folder)
 
 
 @contextmanager

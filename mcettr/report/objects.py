@@ -24,6 +24,8 @@ NO_FAILURES = cause_rows(())
 _ESTIMATES = {
     "ettr": "ettr",
     "ettr_occupied": "ettr_occupied",
+    "ettr_correct": "ettr_correct",
+    "corrupt_fraction": "corrupt_fraction",
     "interruptions": "interruptions",
     "elapsed": "elapsed_s",
     "productive": "productive_s",

@@ -22,6 +22,12 @@ _QUANTILES = {
 }
 """Title, levels and form of the quantiles that only some jobs have."""
 
+_CORRECT = (
+    ("ETTR, correct work only", "ettr_correct"),
+    ("Share of the kept work that is corrupt", "corrupt_fraction"),
+)
+"""What jobs with silent corruption have."""
+
 
 def run_text(result: xr.Dataset, width: int = 80) -> str:
     """Return all that a single job's result holds as text, `width` letters wide where its words allow.
@@ -52,6 +58,7 @@ def _metrics(result: xr.Dataset, width: int) -> str:
     rows = [
         row("ETTR (kept work / elapsed time)", "ettr"),
         row("ETTR while GPUs are held", "ettr_occupied"),
+        *(row(*labelled) for labelled in _CORRECT if labelled[1] in result),
         row("ETTR of one timeline: mean", "ettr_timeline_mean"),
         row("  standard deviation", "ettr_timeline_sd"),
         *_spread_rows(result, "", share),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from mcettr.errors import Mistake, ScenarioError
 from mcettr.model.counts import mean_count
@@ -152,7 +153,27 @@ def _variants(base: Scenario, values: Mapping[str, list[Any]], group: list[int])
     """Return the parsed scenario for every combination of the values of a group of axes, each checked."""
     paths = [list(values)[i] for i in group]
     combinations = itertools.product(*(values[path] for path in paths))
-    return [_replaced(base, dict(zip(paths, combination, strict=True))).spec for combination in combinations]
+    return [_variant(base, dict(zip(paths, combination, strict=True))) for combination in combinations]
+
+
+def _variant(base: Scenario, overrides: Mapping[str, Any]) -> ScenarioSpec:
+    """Return the parsed scenario with some swept values; one in place of another needs no merging."""
+    tree: Any = base.document.tree
+    for path, value in overrides.items():
+        keys = _split(path)
+        if isinstance(value, (Mapping, list)) or isinstance(value_at(tree, keys), (Mapping, list)):
+            return _replaced(base, overrides).spec
+        tree = _with_value(tree, keys, value)
+    try:
+        return ScenarioSpec.model_validate(tree)
+    except ValidationError:  # let the merge say what is wrong
+        return _replaced(base, overrides).spec
+
+
+def _with_value(tree: Mapping[str, Any], keys: Path, value: Any) -> dict[str, Any]:
+    below = tree.get(keys[0])
+    inside = _with_value(below, keys[1:], value) if len(keys) > 1 and isinstance(below, Mapping) else value
+    return {**tree, keys[0]: inside}
 
 
 def _vary(spec: ScenarioSpec, variants: list[ScenarioSpec], axes: tuple[Axis, ...], group: list[int]) -> ScenarioSpec:

@@ -122,7 +122,8 @@ def _best_interval_s(params: Params) -> Number:
 
 def _spares_work(cause: Cause, save: Checkpoint) -> Any:
     """Return whether a cause leaves time to save before it stops the job: a slow node, a preemption with notice."""
-    warned = np.greater_equal(cause.notice_s, save.write_time_s) & (cause.kind == "preemption")
+    warned = np.greater(cause.notice_s, 0.0) & np.greater_equal(cause.notice_s, save.write_time_s)
+    warned = warned & (cause.kind == "preemption")
     return warned | (cause.kind == "slow")
 
 

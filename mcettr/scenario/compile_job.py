@@ -171,7 +171,9 @@ def _lemons(spec: ScenarioSpec) -> Lemons | None:
     if lemons is None:
         return None
     caught = None if preflight is None else dict(preflight.catch_probability).get(LEMON)
-    return Lemons(_screened(lemons), lemons.multiplier, lemons.eviction_probability, caught)
+    screened = _screened(lemons)
+    at_start = screened if lemons.screening_at_start else lemons.fraction
+    return Lemons(screened, lemons.multiplier, lemons.eviction_probability, caught, at_start)
 
 
 def _screened(lemons: LemonsSpec) -> Number:

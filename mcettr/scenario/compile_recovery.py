@@ -32,7 +32,7 @@ def recovery(spec: ScenarioSpec, n_nodes: Number) -> Recovery:
         startup_if_replaced=replaced,
         start_failure=None if found.start_failure is None else _start_failure(found.start_failure),
         data_fast_forward=found.data_fast_forward,
-        spares=None if found.spares is None else _spares(found.spares),
+        spares=None if found.spares is None else _spares(found.spares, requeues=found.requeue == "always"),
         replica_groups=None if groups is None else ReplicaGroups(groups.count, groups.reconfigure, groups.rejoin),
         max_attempt_s=found.max_attempt,
     )
@@ -63,7 +63,7 @@ def _start_failure(failure: StartFailureSpec) -> StartFailure:
     return StartFailure(failure.probability, failure.max_attempts, failure.escalation)
 
 
-def _spares(spares: SparesSpec) -> Spares:
+def _spares(spares: SparesSpec, *, requeues: bool) -> Spares:
     return Spares(
         count=spares.count,
         swap_s=spares.swap,
@@ -73,4 +73,5 @@ def _spares(spares: SparesSpec) -> Spares:
         repair_failure=spares.repair_failure,
         min_nodes=spares.min_nodes,
         when_exhausted=spares.when_exhausted,
+        requeues=requeues,
     )

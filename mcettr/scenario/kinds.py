@@ -149,6 +149,7 @@ STALL = Kind(
 )  # fmt: skip
 CAUSE_KIND = Kind(" | ".join(CAUSE_KINDS), CAUSE_KINDS, _words(*CAUSE_KINDS))
 WHEN_EXHAUSTED = Kind("wait | queue | shrink", ("wait", "queue", "shrink"), _words("wait", "queue", "shrink"))
+REQUEUE = Kind("when_needed | always", ("when_needed", "always"), _words("when_needed", "always"))
 NODE_COUNTS = Kind(
     "number of nodes, or its distribution",
     ("4", "all", "{values: {0: 0.5, 1: 0.5}}", "{binomial: {n: 16, p: 0.8}}"),

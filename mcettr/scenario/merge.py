@@ -170,16 +170,25 @@ def value_at(tree: object, path: Path) -> Any:
 
 def unknown_path(tree: Tree, path: Path, value: object) -> Fault | None:
     """Return a fault if nothing can be set at `path`; a whole cause may be new."""
-    known = known_paths(tree)
-    dotted = ".".join(path)
     new_cause = len(path) == 2 and path[0] == "failures" and isinstance(value, dict)
-    if dotted in known or new_cause:
+    if new_cause or _is_known(tree, path):
         return None
+    dotted, known = ".".join(path), known_paths(tree)
     same = _last_names(dotted, known)
     advice = f"did you mean {' or '.join(map(repr, same))}?" if 0 < len(same) <= _MOST_NAMED else nearest(dotted, known)
     if len(path) > 2 and path[0] == "failures" and value_at(tree, path[:2]) is None:
         advice = f"set a new cause as a whole, '{'.'.join(path[:2])}={{{path[2]}: ...}}'; for a known one, {advice}"
     return Fault(path, f"expected a known field, found {shown(dotted)}; {advice} (`mcettr fields` lists all)")
+
+
+def _is_known(tree: Tree, path: Path) -> bool:
+    """Return whether `path` is one of `known_paths`, without making them all."""
+    value: object = tree
+    for length, key in enumerate(path):
+        if key not in _keys_below(tree, path[:length], value):
+            return False
+        value = value.get(key) if isinstance(value, dict) else None
+    return bool(path)
 
 
 def known_paths(tree: Tree) -> tuple[str, ...]:
@@ -193,18 +202,23 @@ def known_paths(tree: Tree) -> tuple[str, ...]:
     def add(path: Path, value: object) -> None:
         if path:
             paths[".".join(path)] = None
-        keys = dict.fromkeys(known_keys(path))
-        if isinstance(value, dict):
-            keys.update(dict.fromkeys(value))
-        if path and path[-1] in LAW_KINDS:
-            keys.update(dict.fromkeys(name for group in ALTERNATIVES.get(path[-1], ()) for name in group))
-        if len(path) == 3 and path[:2] == ("recovery", "startup") and not is_whole(value):
-            keys.update(dict.fromkeys(PHASE_KEYS))
-        if path and path[-1] == "catch_probability":
-            causes = tree.get("failures")
-            keys.update(dict.fromkeys((*(causes if isinstance(causes, dict) else ()), LEMON)))
-        for key in keys:
+        for key in _keys_below(tree, path, value):
             add((*path, key), value.get(key) if isinstance(value, dict) else None)
 
     add((), tree)
     return tuple(paths)
+
+
+def _keys_below(tree: Tree, path: Path, value: object) -> dict[str, None]:
+    """Return the keys that can be set in what stands at `path`, which is `value`."""
+    keys = dict.fromkeys(known_keys(path))
+    if isinstance(value, dict):
+        keys.update(dict.fromkeys(value))
+    if path and path[-1] in LAW_KINDS:
+        keys.update(dict.fromkeys(name for group in ALTERNATIVES.get(path[-1], ()) for name in group))
+    if len(path) == 3 and path[:2] == ("recovery", "startup") and not is_whole(value):
+        keys.update(dict.fromkeys(PHASE_KEYS))
+    if path and path[-1] == "catch_probability":
+        causes = tree.get("failures")
+        keys.update(dict.fromkeys((*(causes if isinstance(causes, dict) else ()), LEMON)))
+    return keys

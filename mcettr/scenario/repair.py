@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from mcettr.model.physics import WhenExhausted
 from mcettr.scenario import values
 from mcettr.scenario.laws import InnerError, inside, is_law_mapping, parse_law
 from mcettr.units import UnitError, parse_fraction, shown
 
+Requeue = Literal["when_needed", "always"]
+_REQUEUE: tuple[Requeue, ...] = ("when_needed", "always")
 _WHEN_EXHAUSTED: tuple[WhenExhausted, ...] = ("wait", "queue", "shrink")
 
 
@@ -39,6 +42,13 @@ def read_when_exhausted(value: object) -> str:
     """Return what to do when no spare is left."""
     if value not in _WHEN_EXHAUSTED:
         raise UnitError(f"expected one of {', '.join(_WHEN_EXHAUSTED)}, found {shown(value)}; write one of them")
+    return str(value)
+
+
+def read_requeue(value: object) -> str:
+    """Return when the scheduler's queue is paid although there are spares."""
+    if value not in _REQUEUE:
+        raise UnitError(f"expected one of {', '.join(_REQUEUE)}, found {shown(value)}; write one of them")
     return str(value)
 
 

@@ -10,6 +10,7 @@ from mcettr.scenario import kinds, values
 from mcettr.scenario.schema_base import (
     Chances,
     Duration,
+    Flag,
     Law,
     LongDuration,
     Name,
@@ -45,6 +46,9 @@ class LemonsSpec(Section):
     )
     screening_sensitivity: Share = Field(
         0.0, description="share of bad nodes that is found before they come in as replacements", examples=["0.8"]
+    )
+    screening_at_start: Flag = Field(
+        False, description="whether the nodes are screened before the submission too", examples=["true"]
     )
 
 

@@ -11,7 +11,7 @@ from pydantic import Field, PlainValidator
 from mcettr.model.physics import WhenExhausted
 from mcettr.scenario import kinds, values
 from mcettr.scenario.phases import Phase, read_startup
-from mcettr.scenario.repair import Repair, read_repair, read_spare_count, read_when_exhausted
+from mcettr.scenario.repair import Repair, Requeue, read_repair, read_requeue, read_spare_count, read_when_exhausted
 from mcettr.scenario.schema_base import (
     Bandwidth,
     Count,
@@ -79,6 +79,10 @@ class RecoverySpec(Section):
         description="time in the scheduler's queue before a start; with spares only at the submission, with none"
         " left (queue), and after a preemption or the longest attempt",
         examples=["{lognormal: {median: 5 min, cv: 2}}"],
+    )  # fmt: skip
+    requeue: Annotated[Requeue, PlainValidator(read_requeue), kinds.REQUEUE] = Field(
+        "when_needed", description="whether queue_wait is paid at every restart although there are spares",
+        examples=["always"],
     )  # fmt: skip
     startup: Annotated[tuple[tuple[str, Phase], ...], PlainValidator(read_startup), kinds.STARTUP] = Field(
         (), description="time of a start, or its phases by name; `when: replaced` for those that only new nodes need",

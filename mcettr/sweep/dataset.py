@@ -77,6 +77,8 @@ def _scalars(estimates: Estimates, params: Params) -> dict[str, _Entry]:
     for name, source, factor in (
         ("ettr", "ettr", 1.0),
         ("ettr_occupied", "ettr_occupied", 1.0),
+        ("ettr_correct", "ettr_correct", 1.0),
+        ("corrupt_fraction", "corrupt_fraction", 1.0),
         ("ettr_timeline_mean", "ettr_timeline_mean", 1.0),
         ("interruptions", "interruptions", 1.0),
         ("checkpoints_written", "checkpoints_written", 1.0),

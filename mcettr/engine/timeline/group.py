@@ -105,6 +105,7 @@ class Group:
         self.life.changed = True
 
     def _look_for_nodes(self) -> None:
+        self.life.nodes.send_to_repair(streams.REPAIR_BRANCH, self._attempt, self.life.now_s)
         self._supply = recovery.take_nodes(self.life)
         self.life.nodes.wanted = self._supply.wanted
         self._enter(Stage.WAITING, math.inf)
@@ -124,7 +125,7 @@ class Group:
         joined = self._n_out if pool is None else supply.joined
         recovery.join_nodes(life, self.row, self._attempt, joined, supply.repaired)
         swap_s = pool.swap_s if pool is not None and joined > 0 else 0.0
-        queues = pool is None or supply.by_queue
+        queues = pool is None or pool.requeues or supply.by_queue
         queue_s = life.draws.duration(life.job.recovery.queue_wait, streams.QUEUE, self._attempt) if queues else 0.0
         self._enter(Stage.COMING, swap_s + queue_s)
 

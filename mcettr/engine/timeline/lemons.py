@@ -22,7 +22,7 @@ class LemonCount:
     def __init__(self, record: Lemons, n_nodes: float, draws: Draws) -> None:
         self.record, self.draws = record, draws
         u = draws.uniform(streams.LEMONS_AT_START, 0)
-        self.n = max(float(binom.ppf(u, n_nodes, record.fraction)), 0.0)
+        self.n = max(float(binom.ppf(u, n_nodes, record.at_start)), 0.0)
 
     def factor(self, present: float) -> float:
         """Return the mean rate of the nodes present over that of a healthy one."""

@@ -241,6 +241,12 @@ class Life:
             raise Stopped(stop)
         self.phase.stop_gracefully(stop, save_s)
 
+    @property
+    def corrupt_s(self) -> float:
+        """Return the durable work that was computed after a corruption which nobody has found."""
+        pending = self.silent.pending if self.silent is not None else None
+        return max(self.saves.newest_s - pending.position_s, 0.0) if pending is not None else 0.0
+
     def find_corruption(self) -> None:
         """Stop for the silent corruption, if there is any."""
         pending = self.silent.pending if self.silent is not None else None

@@ -1,4 +1,7 @@
-"""Where the nodes are: in the job, among the spares, in repair, or lent by the cluster; none is ever lost sight of."""
+"""Where the nodes are: in the job, failed, among the spares, in repair, or lent; none is ever lost sight of.
+
+A failed node goes to repair once the job looks for a replacement: before that nobody knows which one it is.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ class Nodes:
     Examples
     --------
     >>> nodes = Nodes(8.0, Spares(2.0, 60.0, 1.0, 3600.0, 3600.0), Draws(0, 0))
-    >>> nodes.lose(3.0, streams.REPAIR_BRANCH, 1, now_s=10.0)
+    >>> nodes.lose(3.0)
+    >>> nodes.send_to_repair(streams.REPAIR_BRANCH, 1, now_s=10.0)
     >>> nodes.take(), nodes.present, nodes.spares, nodes.in_repair
     ((2.0, 0.0), 7.0, 0.0, 3.0)
     """
@@ -36,6 +40,7 @@ class Nodes:
         self.present = n
         self.count = spares.count if spares is not None else math.inf
         self.spares = self.fresh = self.count  # in waiting, and of those never repaired
+        self.failed = 0.0  # out of the job, and not known to be
         self.quick = self.slow = 0.0  # in repair
         self.lent = 0.0  # taken from the cluster and not given back
         self.wanted = 0.0  # nodes that the job waits for
@@ -50,16 +55,23 @@ class Nodes:
         """Return the nodes in repair."""
         return self.quick + self.slow
 
-    def lose(self, n: float, purpose: int, attempt: int, now_s: float) -> None:
-        """Let `n` nodes of the job go to repair; `purpose` is that of the draw of the quick ones."""
-        if self.pool is None or n <= 0:
+    def lose(self, n: float) -> None:
+        """Let `n` nodes of the job fail."""
+        if self.pool is not None:
+            self.present -= n
+            self.failed += n
+            self._check()
+
+    def send_to_repair(self, purpose: int, attempt: int, now_s: float) -> None:
+        """Let all failed nodes go to repair; `purpose` is that of the draw of the quick ones."""
+        if self.pool is None or self.failed <= 0:
             return
         self.catch_up(now_s)
         self._look(now_s)
-        quick = self.draws.binomial(n, self.pool.quick_share, purpose, attempt)
-        self.present -= n
+        quick = self.draws.binomial(self.failed, self.pool.quick_share, purpose, attempt)
         self.quick += quick
-        self.slow += n - quick
+        self.slow += self.failed - quick
+        self.failed = 0.0
         self._settle(now_s)
 
     def take(self) -> tuple[float, float]:
@@ -133,8 +145,8 @@ class Nodes:
 
     def _check(self) -> None:
         """Every node is somewhere."""
-        places = (self.present, self.spares, self.fresh, self.quick, self.slow, self.lent)
+        places = (self.present, self.failed, self.spares, self.fresh, self.quick, self.slow, self.lent)
         assert min(places) >= 0, places
-        total = self.present + self.spares + self.in_repair - self.lent
+        total = self.present + self.failed + self.spares + self.in_repair - self.lent
         assert math.isinf(self.count) or total == self.n + self.count, places
         assert self.present <= self.n, places

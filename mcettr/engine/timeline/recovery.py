@@ -58,17 +58,17 @@ def lose_nodes(life: Life, stop: Stop, *, in_chain: bool = True) -> float:
             is_lemon, leaves = (False, True) if stop.is_repeat else life.lemons.struck(present, attempt)
             striker, n_out = "lemon" if is_lemon else "healthy", n_out if leaves else 0.0
         life.lemons.lose(n_out, present, attempt, striker=striker)
-    _leave(life, n_out, streams.REPAIR_BRANCH, in_chain=in_chain)
+    _leave(life, n_out, in_chain=in_chain)
     if cause.repeat is not None and draws.happens(cause.repeat.probability, streams.REPEAT, attempt):
         life.hazards.pending[stop.cause] += 1
     return n_out
 
 
-def _leave(life: Life, n_out: float, purpose: int, *, in_chain: bool) -> None:
+def _leave(life: Life, n_out: float, *, in_chain: bool) -> None:
     if n_out <= 0:
         return
     n_left = life.nodes.present - n_out
-    life.nodes.lose(n_out, purpose, life.attempt, life.now_s)
+    life.nodes.lose(n_out)
     life.replaced = True
     if life.lemons is not None:
         life.lemons.n = min(life.lemons.n, n_left)
@@ -106,6 +106,7 @@ def _find_culprit(life: Life, stop: Stop) -> bool:
 def _bring_nodes(life: Life, stop: Stop, n_out: float) -> None:
     """Find bad nodes before the start, fill the job, and let the time pass that this takes."""
     pool, attempt = life.nodes.pool, life.attempt
+    life.nodes.send_to_repair(streams.REPAIR_BRANCH, attempt, life.now_s)
     n_caught = _preflight(life)
     supply = take_nodes(life)
     life.wait_for_repairs(supply.wanted)
@@ -113,8 +114,8 @@ def _bring_nodes(life: Life, stop: Stop, n_out: float) -> None:
     life.newcomers = 0.0, 0.0
     joined = came + (n_out + n_caught if pool is None else supply.joined)
     join_nodes(life, life.row, attempt, joined, came_repaired + supply.repaired)
-    if pool is None:
-        queues = stop.kind not in ("failed start", "maintenance")
+    if pool is None or pool.requeues:
+        queues = stop.kind not in ("failed start", "maintenance") or supply.by_queue
     else:
         queues = stop.kind == "first" or supply.by_queue or stop.to_queue
     swap_s = pool.swap_s if pool is not None and joined > 0 else 0.0
@@ -133,7 +134,8 @@ def _preflight(life: Life) -> float:
             pending[index] -= n_culprits
             n_caught += n_culprits
     n_caught = min(n_caught, life.nodes.present)
-    _leave(life, n_caught, streams.REPAIR_BRANCH_CAUGHT, in_chain=True)
+    _leave(life, n_caught, in_chain=True)
+    life.nodes.send_to_repair(streams.REPAIR_BRANCH_CAUGHT, attempt, life.now_s)
     return n_caught
 
 

@@ -54,8 +54,8 @@ class WindowBegins(Still):
         if stopping is not None and stopping.kind == "maintenance":
             return math.inf
         at_s = life.windows.next_at_s
-        noticed = stopping is None and life.windows.notice_s >= life.write_s and at_s - life.write_s >= life.now_s
-        self._saves = noticed and life.phase.in_training
+        noticed = gives_time(life.windows.notice_s, life.write_s) and at_s - life.write_s >= life.now_s
+        self._saves = noticed and stopping is None and life.phase.in_training
         return at_s - life.write_s - life.now_s if self._saves else at_s - life.now_s
 
     def happen(self) -> None:
@@ -221,6 +221,11 @@ class SilentStrikes:
         self.hazard.pending = Corruption(cause, life.work_s, latency_s)
 
 
+def gives_time(notice_s: float, write_s: float) -> bool:
+    """Return whether a stop announced this long before leaves time for a save; without notice nothing is saved."""
+    return notice_s > 0.0 and notice_s >= write_s
+
+
 def fail(life: Life, strike: Strike) -> None:
     """Let a cause strike: slow the job down, take a group out, or stop the job."""
     cause, row, phase = life.job.causes[strike.cause], strike.cause + 1, life.phase
@@ -228,7 +233,7 @@ def fail(life: Life, strike: Strike) -> None:
         life.slow.slow_down(strike)
         return
     preempts = cause.kind == "preemption"
-    if preempts and cause.notice_s >= life.write_s:
+    if preempts and gives_time(cause.notice_s, life.write_s):
         stop = Stop("graceful", row, strike.cause, strike.is_repeat, to_queue=True)
         life.stop_gracefully(stop, life.write_s)
         return
