@@ -39,7 +39,7 @@ class LemonsSpec(Section):
     eviction_probability: Share = 1.0
     screening_sensitivity: Share = 0.0
     screening_at_start: Annotated[bool, PlainValidator(values.read_flag)] = Field(
-        False, description="whether the nodes are screened before the submission too", examples=["true"]
+        default=False, description="whether the nodes are screened before the submission too", examples=["true"]
     )
 
 

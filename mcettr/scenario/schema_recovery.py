@@ -50,7 +50,7 @@ class RecoverySpec(Section):
     diagnosis: Law = fixed(0.0)
     queue_wait: Law = fixed(0.0)
     requeue: Annotated[Requeue, PlainValidator(read_requeue)] = Field(
-        "when_needed", description="whether queue_wait is paid at every restart although there are spares",
+        default="when_needed", description="whether queue_wait is paid at every restart although there are spares",
         examples=["always"],
     )  # fmt: skip
     startup: Annotated[tuple[tuple[str, Phase], ...], PlainValidator(read_startup)] = ()
