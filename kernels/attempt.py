@@ -23,6 +23,10 @@ class Key(NamedTuple):
         """Return draw `count` of a purpose for each lane, as `dtype`."""
         return streams.draw(self.seed, self.timeline, purpose, count, jnp).astype(dtype)
 
+    def word(self, purpose: int, count: Any) -> Any:
+        """Return the word of draw `count` of a purpose for each lane."""
+        return streams.word(self.seed, self.timeline, purpose, count, jnp)
+
 
 def as_dtype(record: Any, dtype: Any) -> Any:
     """Return the same numbers in another dtype."""
@@ -39,14 +43,25 @@ def mean_time_s(params: Params) -> Any:
     return 1.0 / total_rate_per_s(params)
 
 
-def cause_row(params: Params, u: Any) -> Any:
-    """Return the row (1 + index of the cause, int32) that the uniform picks in proportion to the rates."""
-    total = total_rate_per_s(params)
-    row = jnp.ones_like(u, jnp.int32)
-    reached = jnp.zeros_like(total)
+def cause_bounds(params: Params) -> list[tuple[Any, Any]]:
+    """Return for each cause but the last which word is the first beyond it, and whether there is any.
+
+    From float64 rates, so that a cause with a tiny share of them keeps it, first or last.
+    """
+    total, reached = total_rate_per_s(params), jnp.float64(0.0)
+    bounds = []
     for cause in params.causes[:-1]:
         reached = reached + cause.rate_per_s
-        row = row + (u * total >= reached).astype(jnp.int32)
+        first = jnp.ceil(reached / total * 2.0**32 - 0.5)
+        bounds.append((jnp.clip(first, 0.0, 2.0**32 - 1.0).astype(jnp.uint32), first < 2.0**32))
+    return bounds
+
+
+def cause_row(bounds: list[tuple[Any, Any]], word: Any) -> Any:
+    """Return the row (1 + index of the cause, int32) that a random word picks in proportion to the rates."""
+    row = jnp.ones_like(word, jnp.int32)
+    for first, exists in bounds:
+        row = row + ((word >= first) & exists).astype(jnp.int32)
     return row
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from mcettr.kernels import streams
-from mcettr.kernels.attempt import Key, Phases, as_dtype, cause_row, mean_time_s, phases, unit_exponential
+from mcettr.kernels.attempt import Key, Phases, as_dtype, cause_bounds, cause_row, mean_time_s, phases, unit_exponential
 from mcettr.kernels.state import State, book, has_save, judge, masked, tally
 from mcettr.kernels.training import Schedule
 from mcettr.model.params import Params
@@ -25,7 +25,8 @@ class Outlook(NamedTuple):
 
 
 def outlook(params: Params, schedule: Schedule, key: Key, state: State, dtype: Any) -> Outlook:
-    """Return what the attempt to come would be, computed in `dtype`; `params` is of that dtype, `schedule` float64."""
+    """Return what the attempt to come would be, computed in `dtype`; `params` and `schedule` are float64."""
+    bounds, params = cause_bounds(params), as_dtype(params, dtype)
     recovery = phases(params, key, state.attempt, state.row, has_save(params, state.accounts.saved), dtype)
     left = (schedule.n_intervals - state.accounts.saved).astype(dtype)
     at_risk_s = unit_exponential(key, state.attempt, dtype) * mean_time_s(params)
@@ -33,7 +34,7 @@ def outlook(params: Params, schedule: Schedule, key: Key, state: State, dtype: A
     if len(params.causes) == 1:
         row = jnp.ones_like(row)
     elif params.causes:
-        row = cause_row(params, key.uniform(streams.CAUSE, state.attempt, dtype))
+        row = cause_row(bounds, key.word(streams.CAUSE, state.attempt))
     return Outlook(recovery, at_risk_s, left, row)
 
 
@@ -43,8 +44,8 @@ def step(params: Params, schedule: Schedule, key: Key, state: State, cap: Any, d
     An attempt is the last when it would outlive the rest of the work or reach the horizon before it fails. Lanes whose
     attempt number has reached `cap` (uint32) wait. `params` and `schedule` are float64.
     """
-    narrow, narrow_schedule = as_dtype(params, dtype), as_dtype(schedule, dtype)
-    view = outlook(narrow, schedule, key, state, dtype)
+    narrow_schedule = as_dtype(schedule, dtype)
+    view = outlook(params, schedule, key, state, dtype)
     room_s = (params.horizon_s - state.accounts.clock_s).astype(dtype)
     attempt, fails = judge(narrow_schedule, view.phases, view.at_risk_s, view.left, room_s)
     under_way = state.active & (state.attempt < cap)

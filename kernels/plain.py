@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from mcettr.kernels import streams
-from mcettr.kernels.attempt import Key, Phases, as_dtype, cause_row, mean_time_s, phases
+from mcettr.kernels.attempt import Key, Phases, as_dtype, cause_bounds, cause_row, mean_time_s, phases
 from mcettr.kernels.fusion import in_one_kernel
 from mcettr.kernels.state import Accounts, Booking, State, book, has_save, judge, masked, merge, open_accounts, tally
 from mcettr.kernels.threefry import uniform
@@ -41,14 +41,18 @@ class _BlockKey(NamedTuple):
 
     def uniform(self, purpose: int, count: Any, dtype: Any) -> Any:
         del count
-        return uniform(streams.block(self.seed, self.timeline, purpose, self.block)[self.word], jnp).astype(dtype)
+        return uniform(self.random(purpose), jnp).astype(dtype)
+
+    def random(self, purpose: int) -> Any:
+        return streams.block(self.seed, self.timeline, purpose, self.block)[self.word]
 
 
 class Outset(NamedTuple):
-    """Where a leg begins: its first block of draws (a scalar), and in lanes whether there is a save, intervals of work
-    left, seconds to the horizon."""
+    """Where a leg begins: its first block of draws (a scalar), what picks causes (`cause_bounds`), and in lanes whether
+    there is a save, intervals of work left, seconds to the horizon."""
 
     block: Any
+    bounds: Any
     restorable: Any
     left: Any
     room_s: Any
@@ -88,6 +92,7 @@ def run_leg(params: Params, schedule: Schedule, key: Key, state: State, cap: Any
     attempt = jnp.max(jnp.where(state.active, state.attempt, jnp.uint32(0)))
     outset = Outset(
         (attempt + jnp.uint32(streams.LEAD)) >> jnp.uint32(1),
+        cause_bounds(params),
         has_save(params, accounts.saved),
         (schedule.n_intervals - accounts.saved).astype(_NARROW),
         (params.horizon_s - accounts.clock_s).astype(_NARROW),
@@ -130,7 +135,7 @@ def _run_block(
     hazards = in_one_kernel(lambda at: _hazards(seed, *at), lanes, turn)
     failure_rows = [jnp.ones_like(row)] * WORDS
     if not one_cause:
-        failure_rows = in_one_kernel(lambda at: _failure_rows(params, seed, *at), lanes, turn)
+        failure_rows = in_one_kernel(lambda at: _failure_rows(outset.bounds, seed, *at), lanes, turn)
     chain_rows = [row, *failure_rows[:-1]]
     recoveries = None
     if not (one_cause and _all_fixed(params)):
@@ -139,7 +144,9 @@ def _run_block(
             recovery = phases(params, _BlockKey(seed, *lanes, word), None, chain_row, jnp.bool_(True), _NARROW)
             recoveries.append(in_one_kernel(lambda phase: phase, recovery, turn))
     attempts = in_one_kernel(
-        lambda at: _play(params, schedule, leg.accounts, *at), (hazards, recoveries, outset, stand), turn
+        lambda at: _play(params, schedule, leg.accounts, *at),
+        (hazards, recoveries, outset._replace(bounds=None), stand),
+        turn,
     )
     if one_cause:
         both = attempts[0]._replace(chain_row=1, failure_row=1)
@@ -165,10 +172,10 @@ def _hazards(seed: tuple[Any, Any], timeline: Any, block: Any) -> list[Any]:
     return [-jnp.log(draw.uniform(streams.FAILURE, None, _NARROW)) for draw in draws]
 
 
-def _failure_rows(params: Params, seed: tuple[Any, Any], timeline: Any, block: Any) -> list[Any]:
+def _failure_rows(bounds: Any, seed: tuple[Any, Any], timeline: Any, block: Any) -> list[Any]:
     """Return the cause rows of a block's failures."""
     draws = [_BlockKey(seed, timeline, block, word) for word in range(WORDS)]
-    return [cause_row(params, draw.uniform(streams.CAUSE, None, _NARROW)) for draw in draws]
+    return [cause_row(bounds, draw.random(streams.CAUSE)) for draw in draws]
 
 
 def _play(

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mcettr.kernels.threefry import threefry2x32, uniform
+from mcettr.kernels.threefry import fine_uniform, threefry2x32, uniform
 
-STREAM_VERSION = "threefry2x32-13/1"
+STREAM_VERSION = "threefry2x32-13/2"
 LEAD = 1
 MAX_COUNT = 2**25 - 2
 MAX_TIMELINE = 2**32 - 1
@@ -67,11 +67,21 @@ def block(key: tuple[Any, Any], timeline: Any, purpose: int, number: Any) -> tup
 
 def draw(key: tuple[Any, Any], timeline: Any, purpose: int, count: Any, xp: Any = np) -> Any:
     """Return uniform number `count` (uint32 array) of a purpose, float32, for each timeline (uint32 array)."""
+    return uniform(word(key, timeline, purpose, count, xp), xp)
+
+
+def fine_draw(key: tuple[Any, Any], timeline: Any, purpose: int, count: Any, xp: Any = np) -> Any:
+    """Return the same in float64, to the last bit of its word: for choices of which one may be rare."""
+    return fine_uniform(word(key, timeline, purpose, count, xp))
+
+
+def word(key: tuple[Any, Any], timeline: Any, purpose: int, count: Any, xp: Any = np) -> Any:
+    """Return the word (uint32) of draw number `count` of a purpose."""
     if is_paired(purpose):
-        return uniform(block(key, timeline, purpose & ~1, count)[purpose & 1], xp)
+        return block(key, timeline, purpose & ~1, count)[purpose & 1]
     position = count + np.uint32(LEAD)
     first, second = block(key, timeline, purpose, position >> np.uint32(1))
-    return uniform(xp.where((position & np.uint32(1)) == 0, first, second), xp)
+    return xp.where((position & np.uint32(1)) == 0, first, second)
 
 
 def draws(key: tuple[Any, Any], timeline: Any, purposes: Any, count: Any, xp: Any = np) -> tuple[Any, Any]:

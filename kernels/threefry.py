@@ -45,6 +45,15 @@ def threefry2x32(key: tuple[Any, Any], counter: tuple[Any, Any], rounds: int = R
     return a, b
 
 
+def fine_uniform(word: Any) -> Any:
+    """Return float64 uniforms strictly inside (0, 1) that keep the whole word: equally fine at both ends.
+
+    >>> [float(u) for u in 2.0**33 * fine_uniform(np.array([0, 2**32 - 1], np.uint32))]
+    [1.0, 8589934591.0]
+    """
+    return (word.astype(np.float64) + 0.5) * 2.0**-32
+
+
 def uniform(word: Any, xp: Any = np) -> Any:
     """Return float32 uniforms strictly inside (0, 1), the same to the bit in NumPy and JAX.
 

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from mcettr.errors import ScenarioError
 from mcettr.model.counts import ALL, Counts, exactly, mean_count
 from mcettr.model.distributions import Distribution, fixed
 from mcettr.model.params import Cause
@@ -169,10 +170,25 @@ def test_lemons_are_screened() -> None:
         health_checks__preflight={"catch_probability": {"lemon": 0.8}},
     )
     share = 0.012 * 0.2 / (1 - 0.012 * 0.8)
-    assert job.lemons == Lemons(pytest.approx(share), 30.0, 0.3, 0.8)
+    assert job.lemons == Lemons(pytest.approx(share), 30.0, 0.3, 0.8, 0.012)
     assert [one.by_lemons for one in job.causes] == [True, False]
     bare = params("lemons: {cause: node, fraction: 0.012, multiplier: 30}").lemons
-    assert bare == Lemons(pytest.approx(0.012), 30.0, 1.0)
+    assert bare == Lemons(pytest.approx(0.012), 30.0, 1.0, fraction_at_start=0.012)
     every = params("lemons: {cause: node, fraction: 1, multiplier: 2, screening_sensitivity: 1}").lemons
     assert every is not None
     assert every.fraction == 1.0
+
+
+def test_lemons_at_the_submission_are_screened_if_asked() -> None:
+    lemons = "lemons: {cause: node, fraction: 0.5, multiplier: 30, screening_sensitivity: 1, screening_at_start: true}"
+    asked = params(lemons).lemons
+    assert asked is not None
+    assert (asked.fraction, asked.at_start) == (0.0, 0.0)
+
+
+def test_requeue() -> None:
+    spares = {"count": 4, "repair": "1 d"}
+    made = [params(recovery={"spares": spares} | more).recovery.spares for more in ({}, {"requeue": "always"})]
+    assert [one is not None and one.requeues for one in made] == [False, True]
+    with pytest.raises(ScenarioError, match="expected one of when_needed, always, found 'often'"):
+        params(recovery={"spares": spares, "requeue": "often"})

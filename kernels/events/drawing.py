@@ -11,7 +11,7 @@ import numpy as np
 
 from mcettr.kernels import streams
 from mcettr.kernels.elementary import minus_log, where
-from mcettr.kernels.events.draws import UNIT, Request, follows, has_table
+from mcettr.kernels.events.draws import FINE, UNIT, Request, follows, has_table
 from mcettr.kernels.fusion import Kernel, in_one_kernel
 
 _LAWS_A_KERNEL = 2
@@ -31,8 +31,10 @@ def draws_of_step(key: Any, counts: dict[Any, Any], requests: list[Request], tur
     turn : int32
         See `mcettr.kernels.fusion.Kernel`.
     """
+    fine = _fine(key, counts, [request for request in requests if request.law is FINE], turn)
+    requests = [request for request in requests if request.law is not FINE]
     if not requests:
-        return {}
+        return fine
     flipped = _exponential(requests)
     blocks = sorted({_block_of(request) for request in requests}, key=lambda block: _rank(block, flipped))
     kernel = Kernel((len(blocks), *key.timeline.shape), turn)
@@ -51,7 +53,21 @@ def draws_of_step(key: Any, counts: dict[Any, Any], requests: list[Request], tur
             known[request] = times[mine] if request.law is UNIT else request.law.values[0] * times[mine]  # type: ignore[union-attr]
         else:
             others.append(request)
-    return known | _by_law(others, known, turn)
+    return fine | known | _by_law(others, known, turn)
+
+
+def _fine(key: Any, counts: dict[Any, Any], requests: list[Request], turn: Any) -> dict[Request, Any]:
+    """Return uniforms to the last bit."""
+    if not requests:
+        return {}
+
+    def draw(lanes: Any) -> Any:
+        timeline, numbers = lanes
+        both = zip(requests, numbers, strict=True)
+        return [streams.fine_draw(key.seed, timeline, request.purpose, number, jnp) for request, number in both]
+
+    numbers = [counts[request.count] for request in requests]
+    return dict(zip(requests, in_one_kernel(draw, (key.timeline, numbers), turn), strict=True))
 
 
 def _counts_of(blocks: list[Request], counts: dict[Any, Any]) -> Any:

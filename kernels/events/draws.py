@@ -16,6 +16,8 @@ from mcettr.model.distributions import Distribution, is_fixed, sample
 
 UNIT = Distribution("exponential", (1.0,))
 """Stands for -log(u), the hazard that brings an event."""
+FINE = Distribution("fine", ())
+"""Stands for the uniform itself in float64, to the last bit of its word."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,10 @@ class Draws:
     def uniform(self, purpose: int, count: Any) -> Any:
         """Return a uniform of a purpose."""
         return self._get(Request(purpose, count)).astype(jnp.float64)
+
+    def fine(self, purpose: int, count: Any) -> Any:
+        """Return a uniform of a purpose to the last bit of its word, for choices of which one may be rare."""
+        return self._get(Request(purpose, count, FINE))
 
     def exponential(self, purpose: int, count: Any) -> Any:
         """Return a unit exponential."""

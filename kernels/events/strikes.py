@@ -33,7 +33,7 @@ def strike(job: Job, lanes: Lanes, draws: Draws, view: View, race: Race) -> Stri
     cause = jnp.zeros_like(lanes.row)
     repeated = jnp.zeros_like(mask)
     if entries:
-        u = draws.uniform(streams.CAUSE, "hazard")
+        u = draws.fine(streams.CAUSE, "hazard") if len(entries) > 1 else jnp.zeros_like(lanes.now)
         number = hazards.pick([part for _, _, part in entries], view.hazard, u)
         cause = _of(number, [index for index, _, _ in entries])
         repeated = mask & (number >= sum(not again for _, again, _ in entries))
@@ -96,7 +96,7 @@ def check_s(job: Job, draws: Draws, cause: int, purposes: tuple[int, int], count
 def corrupt(job: Job, lanes: Lanes, draws: Draws, view: View, race: Race) -> None:
     """Corrupt the work from here on where a corruption strikes; the latency begins."""
     mask = race.won("corruption", lanes.phase == AT_RISK) & ~lanes.corrupt
-    u = draws.uniform(streams.SILENT_CAUSE, "strike")
+    u = draws.fine(streams.SILENT_CAUSE, "strike") if len(job.on.silent) > 1 else jnp.zeros_like(lanes.now)
     cause = _of(hazards.pick(silent_parts(job, lanes), view.silent_rate, u), list(job.on.silent))
     latency = jnp.zeros_like(lanes.now)
     for index in job.on.silent:

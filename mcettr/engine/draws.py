@@ -44,6 +44,11 @@ class Draws:
             self._known[purpose, chunk] = streams.draw(self._key, self._timeline, purpose, counts).tolist()
         return self._known[purpose, chunk][index]
 
+    def fine(self, purpose: int, count: int) -> float:
+        """Return the same uniform to the last bit of its word, for choices of which one may be rare."""
+        number = np.array([count], np.uint32)
+        return float(streams.fine_draw(self._key, self._timeline, purpose, number)[0])
+
     def happens(self, probability: float, purpose: int, count: int) -> bool:
         """Return whether something of this probability happens."""
         return probability > 0.0 and self.uniform(purpose, count) < probability

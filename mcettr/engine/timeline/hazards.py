@@ -149,7 +149,7 @@ class Hazards:
     def strike(self) -> Strike:
         """Return the failure that comes now, and draw anew."""
         number, n_causes = self.n_spent, len(self.pending)
-        part = pick(self.parts, self.draws.uniform(streams.CAUSE, number))
+        part = pick(self.parts, self.draws.fine(streams.CAUSE, number))
         is_repeat = part >= n_causes
         cause = part - n_causes if is_repeat else part
         if is_repeat:

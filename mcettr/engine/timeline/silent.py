@@ -47,7 +47,7 @@ class SilentHazard:
     def strike(self) -> tuple[int, int]:
         """Return the cause that corrupts the work now and the number of the strike, and draw anew."""
         number = self.n_spent
-        cause = pick(self.parts, self.draws.uniform(streams.SILENT_CAUSE, number))
+        cause = pick(self.parts, self.draws.fine(streams.SILENT_CAUSE, number))
         self.n_spent += 1
         self.left = self.draws.exponential(streams.SILENT_STRIKE, self.n_spent)
         return cause, number
