@@ -41,6 +41,7 @@ class LocalSpec(Section):
     stall: Annotated[Stall, PlainValidator(values.read_stall)] = Stall("full", 1.0)
     restore: Law = fixed(0.0)
     survives_node_losses: Annotated[float, PlainValidator(values.read_count)] = 0.0
+    holds_main: Annotated[bool, PlainValidator(values.read_flag)] = True
 
 
 class CheckpointSpec(Section):
