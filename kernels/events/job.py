@@ -152,7 +152,8 @@ def _times(params: Params, xp: Any) -> Times:
         background_work_s=zero,
         slowed=slowed,
         per_slowed=1.0 / xp.where(slowed > 0, slowed, 1.0),
-        local_stall_s=zero if save.local is None else save.local.stall_s,
-        local_write_s=zero if save.local is None else save.local.write_time_s,
+        local_stall_s=zero if save.local is None else save.local.stall_s + verify_s,
+        local_write_s=zero if save.local is None else save.local.write_time_s + verify_s,
+        holds_main=None if save.local is None else save.local.holds_main > 0,
     )
     return times.with_write(save.stall_s + verify_s, save.write_time_s + verify_s, xp, blocking=save.blocking)

@@ -61,7 +61,7 @@ def apply_event(
     if on.start_failure:
         failed_start = race.won("start_failed", at_risk)
     if on.silent:
-        found = race.won("corruption", at_risk) & lanes.corrupt
+        found = race.won("latency", at_risk) | race.won("verified", at_risk)
         row = where(found, lanes.corrupt_cause + 1, row)
     # A stop that is announced has its own row until it comes.
     ledger.interrupt(row if on.graceful else AFTER, crash | graceful | found)
@@ -112,14 +112,12 @@ def _planned(
     ends = race.won("stopped", at_risk)
     row = where(ends, lanes.stop_row, row)
     queues = where(ends, lanes.stop_queues, queues)
-    window = jnp.zeros_like(ends)
     if on.maintenance:
         lanes.set(race.won("prepare", at_risk), stop_row=job.planned_row, stop_left=jnp.inf, stop_queues=False)
         window = race.won("window", at_risk)
-        ends_in_window = window & (lanes.stop_row == job.planned_row) & jnp.isinf(lanes.stop_left)
         row = where(window, job.planned_row, row)
         queues = queues & ~window
-        stopped, ends = stopped | window, ends | ends_in_window
+        stopped = stopped | window
     _save_gracefully(job, lanes, ends)
     return stopped | ends, row, queues
 
@@ -220,7 +218,6 @@ def downtime(job: Job, lanes: Lanes, draws: Draws, stop: Stop, detection: Any, d
         diagnosis = where(human, draws.duration(failure.escalation, streams.ESCALATION, "attempt"), diagnosis)
     if job.on.maintenance:
         serve_window(job, lanes, ledger, mask & _is_window(job, stop))
-        lanes.set(mask & (lanes.now >= job.params.horizon_s), phase=ENDED, outcome=Outcome.HORIZON)
         mask = mask & (lanes.phase == NODES)
     pass_down(job, lanes, ledger, mask, [("detection", detection), ("diagnosis", diagnosis)])
     return ledger
