@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from mcettr.kernels.elementary import where
 from mcettr.kernels.events.plan import Plan
 
+
 class Position(NamedTuple):
     """Where a lane stands; all in seconds but `sub_number`."""
 

@@ -16,7 +16,7 @@ from mcettr.kernels.events.ledger import AFTER, Ledger
 from mcettr.kernels.events.passing import pass_down, serve_window
 from mcettr.kernels.events.race import Race, View
 from mcettr.kernels.events.strikes import Strike, check_s, kind_is, miss, work_now
-from mcettr.kernels.events.training import NONE, gives_time, newest_durable, restart_at, write_time_s
+from mcettr.kernels.events.training import NONE, gives_time, is_less, newest_durable, restart_at, write_time_s
 from mcettr.model.budget import Outcome
 from mcettr.model.params import Cause
 
@@ -191,9 +191,9 @@ def _before_corruption(job: Job, lanes: Lanes, found: Any) -> None:
     """Drop the saves that hold the corruption."""
     at = lanes.corrupt_work
     if job.on.graceful:
-        lanes.set(found & (lanes.graceful > at), graceful=NONE)
+        lanes.set(found & is_less(at, lanes.graceful), graceful=NONE)
     if job.on.local:
-        lanes.set(found & (lanes.local > at), local=NONE)
+        lanes.set(found & is_less(at, lanes.local), local=NONE)
     clean = jnp.floor(at * job.fixed.per_interval + SNAP)
     number = jnp.minimum(lanes.number, clean)
     lanes.set(found, number=number, base=number * job.fixed.times.interval_s, corrupt=False)

@@ -71,6 +71,11 @@ def set_position(job: Job, lanes: Lanes, mask: Any, at: Position) -> None:
         lanes.set(mask, sub_number=at.sub_number, local=at.local, local_left=at.local_left, local_work=at.local_work)
 
 
+def is_less(work_s: Any, other_s: Any) -> Any:
+    """Return whether a save holds less than another one, by more than roundings."""
+    return work_s < other_s * (1.0 - SNAP)
+
+
 def newest_durable(job: Job, lanes: Lanes) -> Any:
     """Return the work of the newest durable save of any kind."""
     newest = lanes.base
