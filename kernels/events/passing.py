@@ -35,7 +35,7 @@ class Passing(NamedTuple):
     ends: Any
     """Whether all work is computed by then."""
     moment_s: Any
-    """Seconds around the event that are one moment."""
+    """Seconds around the event that are one moment; below 0 where a write that ends in it has not ended."""
 
 
 def pass_at_risk(job: Job, lanes: Lanes, _: Draws, view: View, race: Race) -> tuple[Passing, Ledger]:
@@ -67,6 +67,8 @@ def pass_at_risk(job: Job, lanes: Lanes, _: Draws, view: View, race: Race) -> tu
     if job.on.nodes_lost:
         lanes.set(passes & (startup_left <= 0) & (restore_left <= 0), lost_in_chain=0.0)
     ends = trains & (left + moment >= view.all_work_s)
+    # Corruption is seen before the save behind that verification can become durable.
+    moment = where(race.won("verified", passes), -moment, moment)
     return Passing(time_s, where(trains, left, 0.0), trains, ends, moment), ledger
 
 

@@ -200,9 +200,9 @@ def advance(plan: Plan, at: Position, rest: Rest, time_s: Any, landing: Landing,
 
 
 def left_of(left_s: Any, time_s: Any, moment_s: Any) -> Any:
-    """Return what some time leaves of a length; what is over within a moment is over."""
+    """Return what some time leaves of a length; what is over within a moment is over (is not, if that is below 0)."""
     left = left_s - time_s
-    return where(left <= moment_s, 0.0, left)
+    return where(left <= moment_s, 0.0, jnp.maximum(left, jnp.abs(moment_s)))
 
 
 def _stay(plan: Plan, at: Position, rest: Rest, time_s: Any, moment_s: Any) -> Advance:

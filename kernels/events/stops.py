@@ -191,9 +191,9 @@ def _before_corruption(job: Job, lanes: Lanes, found: Any) -> None:
     """Drop the saves that hold the corruption."""
     at = lanes.corrupt_work
     if job.on.graceful:
-        lanes.set(found & is_less(at, lanes.graceful), graceful=NONE)
+        lanes.set(found & is_less(job, at, lanes.graceful), graceful=NONE)
     if job.on.local:
-        lanes.set(found & is_less(at, lanes.local), local=NONE)
+        lanes.set(found & is_less(job, at, lanes.local), local=NONE)
     clean = jnp.floor(at * job.fixed.per_interval + SNAP)
     number = jnp.minimum(lanes.number, clean)
     lanes.set(found, number=number, base=number * job.fixed.times.interval_s, corrupt=False)

@@ -71,9 +71,9 @@ def set_position(job: Job, lanes: Lanes, mask: Any, at: Position) -> None:
         lanes.set(mask, sub_number=at.sub_number, local=at.local, local_left=at.local_left, local_work=at.local_work)
 
 
-def is_less(work_s: Any, other_s: Any) -> Any:
+def is_less(job: Job, work_s: Any, other_s: Any) -> Any:
     """Return whether a save holds less than another one, by more than roundings."""
-    return work_s < other_s * (1.0 - SNAP)
+    return work_s < other_s * (1.0 - SNAP) - job.fixed.close_s
 
 
 def newest_durable(job: Job, lanes: Lanes) -> Any:

@@ -44,6 +44,7 @@ class Saves:
 
     def __init__(self, job: Params) -> None:
         self.interval_s = job.checkpoint.interval_s
+        self._close_s = _CLOSE * min(self.interval_s, job.work_s, job.horizon_s)
         self.retention = job.checkpoint.retention or Retention()
         self.resumes = job.resumes > 0
         self.index = 0  # newest main save
@@ -61,7 +62,7 @@ class Saves:
     def _extras(self) -> list[Extra]:
         """Return the extra saves, newest first, the local one where both hold the same."""
         local, graceful = self.local, self.graceful
-        is_older = local is not None and graceful is not None and _is_less(local.position_s, graceful.position_s)
+        is_older = local is not None and graceful is not None and self._is_less(local.position_s, graceful.position_s)
         extras = (graceful, local) if is_older else (local, graceful)
         return [extra for extra in extras if extra is not None]
 
@@ -73,9 +74,9 @@ class Saves:
 
     def drop_after(self, position_s: float) -> None:
         """Drop the extra saves that hold more than this work."""
-        if self.local is not None and _is_less(position_s, self.local.position_s):
+        if self.local is not None and self._is_less(position_s, self.local.position_s):
             self.local = None
-        if self.graceful is not None and _is_less(position_s, self.graceful.position_s):
+        if self.graceful is not None and self._is_less(position_s, self.graceful.position_s):
             self.graceful = None
 
     def distrust_after(self, position_s: float) -> None:
@@ -111,8 +112,8 @@ class Saves:
         reads_s = 0.0
         for extra in self._extras():
             # What the main save holds too is read from the local tier, but not from a graceful save.
-            if _is_less(extra.position_s, self.base_s) or (
-                extra is self.graceful and not _is_less(self.base_s, extra.position_s)
+            if self._is_less(extra.position_s, self.base_s) or (
+                extra is self.graceful and not self._is_less(self.base_s, extra.position_s)
             ):
                 continue
             purpose = streams.BAD_LOCAL if extra is self.local else streams.BAD_GRACEFUL
@@ -152,7 +153,6 @@ class Saves:
         every = self.retention.permanent_every
         return 0 if math.isinf(every) else int(every * math.floor(index / every))
 
-
-def _is_less(work_s: float, other_s: float) -> bool:
-    """Return whether a save holds less than another one, by more than roundings."""
-    return work_s < other_s * (1.0 - _CLOSE)
+    def _is_less(self, work_s: float, other_s: float) -> bool:
+        """Return whether a save holds less than another one, by more than roundings."""
+        return work_s < other_s * (1.0 - _CLOSE) - self._close_s
