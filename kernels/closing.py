@@ -14,6 +14,7 @@ from mcettr.kernels.state import State
 from mcettr.kernels.training import Schedule, ending, stretch, until_the_end
 from mcettr.model.budget import ACTIVITIES, Outcome
 from mcettr.model.distributions import Distribution, is_fixed
+from mcettr.model.order import is_before, moment_s
 from mcettr.model.params import Params
 
 _Booked = dict[str, list[tuple[int, Any]]]
@@ -34,8 +35,8 @@ def close(params: Params, schedule: Schedule, key: Key, state: State, valid: Any
         begin_s = begin_s + length_s
     training_s = room_s - begin_s
     end = ending(schedule, view.left, jnp)
-    done = ~capped & (end.time_s <= training_s)
-    rest = stretch(schedule, jnp.maximum(training_s, 0.0), jnp)
+    done = ~capped & ~is_before(training_s, end.time_s, accounts.clock_s + begin_s)
+    rest = stretch(schedule, jnp.maximum(training_s, 0.0), jnp, moment_s(0.0, params.horizon_s))
     rest = until_the_end(schedule, rest, view.left, jnp)
 
     def choose(if_done: Any, if_cut: Any) -> Any:

@@ -89,31 +89,24 @@ def schedule(checkpoint: Any, work_s: Any, xp: Any = np) -> Schedule:
     )
 
 
-def _periods(s: Schedule, time_s: Any, xp: Any) -> Any:
-    """Return how many whole periods fit.
+def stretch(s: Schedule, time_s: Any, xp: Any = np, moment_s: Any = None) -> Stretch:
+    """Return what `time_s` seconds of training (not below 0) leave when they are cut off.
 
-    The product can miss one at an exact multiple, which drawn times never are, but the horizon may be. (A quotient is
-    no way out: XLA turns it into this product.)
+    What ends within `moment_s` of the cut has ended before it: drawn times never meet a save, but the horizon may.
     """
-    n = xp.floor(time_s * s.periods_per_s)
-    return n if time_s.dtype == np.float32 else n + xp.where(time_s - n * s.period_s >= s.period_s, 1.0, 0.0)
-
-
-def stretch(s: Schedule, time_s: Any, xp: Any = np) -> Stretch:
-    """Return what `time_s` seconds of training (not below 0) leave when they are cut off."""
+    by_s = time_s if moment_s is None else time_s + moment_s
     if s.blocking:
-        n_saves = _periods(s, time_s, xp)
+        n_saves = xp.floor(by_s * s.periods_per_s)
         phase_s = time_s - n_saves * s.period_s
         rework_s = xp.clip(phase_s, 0.0, s.interval_s)
         return Stretch(n_saves, n_saves, xp.maximum(phase_s - s.interval_s, 0.0), rework_s)
-    since_first_s = xp.maximum(time_s - s.interval_s, 0.0)
-    n_earlier = _periods(s, since_first_s, xp)
-    phase_s = xp.maximum(since_first_s - n_earlier * s.period_s, 0.0)
+    n_earlier = xp.floor(xp.maximum(by_s - s.interval_s, 0.0) * s.periods_per_s)
+    phase_s = xp.maximum(xp.maximum(time_s - s.interval_s, 0.0) - n_earlier * s.period_s, 0.0)
     background_s = xp.clip(phase_s - s.stall_s, 0.0, s.write_s - s.stall_s)
     blocked_s = xp.minimum(phase_s, s.stall_s) + s.slowdown * background_s
     computed_s = (1.0 - s.slowdown) * background_s + xp.maximum(phase_s - s.write_s, 0.0)
-    begun = time_s >= s.interval_s
-    in_flight = phase_s < s.write_s
+    begun = by_s >= s.interval_s
+    in_flight = (phase_s if moment_s is None else phase_s + moment_s) < s.write_s
     n_saves = xp.where(begun, n_earlier + xp.where(in_flight, 0.0, 1.0), 0.0)
     saved = xp.where(n_saves > 0, 1.0 + (n_saves - 1.0) * s.step, 0.0)
     in_write_s = s.interval_s * xp.where(n_earlier > 0, s.step, 1.0)

@@ -13,7 +13,7 @@ from typing import cast
 
 from mcettr.model.params import Cause
 from tests.independent_pool import Pool
-from tests.independent_timers import Timer
+from tests.independent_timers import FAILURE, Timer
 from tests.independent_world import Node, Steps, World
 
 Strike = Callable[[int, Node | None, bool], None]
@@ -98,7 +98,7 @@ class Hazards:
     def _add(self, index: int, cause: Cause) -> None:
         env = self._world.env
         if cause.every is not None:
-            self._own[index] = Timer(env, partial(self._own_event, index))
+            self._own[index] = Timer(env, partial(self._own_event, index), FAILURE)
             self._own[index].set(self._world.draw(cause.every))
         elif float(cause.rate_per_s) > 0:
             clocks = self._silent if cause.kind == "silent" else self._rated

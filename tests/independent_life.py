@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import simpy
@@ -16,12 +16,9 @@ from tests.independent_pool import Pool
 from tests.independent_recovery import Recovery
 from tests.independent_saves import Reading, Store
 from tests.independent_speed import Speed
-from tests.independent_timers import Timer
+from tests.independent_timers import HORIZON, Timer, schedule
 from tests.independent_training import Training, found
 from tests.independent_world import Node, Steps, StepsTo, Stop, World
-
-_LAST = 2
-"""Priority of the horizon: whatever else happens at that instant comes before."""
 
 
 class Life:
@@ -49,7 +46,7 @@ class Life:
             self.window_s = float(params.maintenance.every_s) * rng.random()
             self.env.process(self._maintenance())
         if float(params.horizon_s) < math.inf:
-            self._cut_at(float(params.horizon_s))
+            schedule(self.env, float(params.horizon_s), lambda _: self._cut(), HORIZON)
 
     def _job(self) -> Steps:
         stop = Stop("first", self.world.start)
@@ -204,12 +201,6 @@ class Life:
             if not announced and self.process.is_alive:
                 self.hazards.hold()
                 self.process.interrupt(Stop("window", self.world.planned))
-
-    def _cut_at(self, horizon_s: float) -> None:
-        event = self.env.event()
-        event._ok, event._value = True, None
-        event.callbacks.append(lambda _: self._cut())
-        self.env.schedule(event, priority=cast("Any", _LAST), delay=horizon_s)
 
     def _cut(self) -> None:
         if self.process.is_alive:

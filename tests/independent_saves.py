@@ -80,7 +80,11 @@ class Store:
         """Find the newest save that can be read; those that cannot, and all newer ones, are gone."""
         failed: list[str] = []
         extras = [("local", self.local), ("graceful", self.graceful)]
-        beyond = [(name, save) for name, save in extras if save is not None and save.position_s > self.base_s]
+        beyond = [
+            (name, save)
+            for name, save in extras
+            if save is not None and (save.position_s > self.base_s or (name == "local" and self._is_at_base(save)))
+        ]
         for name, save in sorted(beyond, key=lambda extra: -extra[1].position_s):  # local first at a tie
             tier = "local" if name == "local" else "main"
             if not save.bad:
@@ -102,6 +106,10 @@ class Store:
         if self.graceful is not None and self.graceful.position_s > reading.position_s:
             self.graceful = None
         return reading
+
+    def _is_at_base(self, save: Save) -> bool:
+        """Return whether a save is the copy of the newest main one."""
+        return math.isclose(save.position_s, self.base_s, rel_tol=1e-9)
 
     def _is_bad(self) -> bool:
         retention = self._retention

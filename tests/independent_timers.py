@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, cast
 
 import simpy
+
+NORMAL, HORIZON, FAILURE = 1, 2, 3
+"""Of what is due at one instant, what ends comes first, then the horizon, then failures."""
+
+
+def schedule(env: simpy.Environment, seconds: float, act: Callable[[simpy.Event], None], priority: int) -> simpy.Event:
+    """Return the event at which `act` will be called."""
+    event = env.event()
+    event._ok, event._value = True, None
+    event.callbacks.append(act)
+    env.schedule(event, priority=cast("Any", priority), delay=seconds)
+    return event
 
 
 class Timer:
     """Rings once when the seconds it was set to have run down; never before it is set."""
 
-    def __init__(self, env: simpy.Environment, ring: Callable[[], None]) -> None:
-        self._env, self._ring = env, ring
+    def __init__(self, env: simpy.Environment, ring: Callable[[], None], priority: int = NORMAL) -> None:
+        self._env, self._ring, self._priority = env, ring, priority
         self._left_s, self._began_s = math.inf, 0.0
         self._due: simpy.Event | None = None
 
@@ -28,8 +41,8 @@ class Timer:
     def run(self) -> None:
         """Go on counting."""
         if self._due is None and self.is_set:
-            self._began_s, self._due = self._env.now, self._env.timeout(self._left_s)
-            self._due.callbacks.append(self._come_due)
+            self._began_s = self._env.now
+            self._due = schedule(self._env, self._left_s, self._come_due, self._priority)
 
     def hold(self) -> None:
         """Stop counting."""

@@ -109,24 +109,34 @@ class Training:
         return due_s, number == n_a_main
 
     def _save_main(self) -> Steps:
-        plan = self._world.params.checkpoint
-        position_s = self.work_s
-        if plan.verify_s > 0:
-            yield from self._block(float(plan.verify_s))
-            if self._corruption.cause is not None:
-                self._world.interruptions[self._corruption.cause] += 1
-                raise simpy.Interrupt(found(self._corruption))
+        position_s, local = self.work_s, self._world.params.checkpoint.local
+        yield from self._verify()
         self._grid_s = position_s
         self._write("main", position_s, self.write_time_s)
+        if local is not None and local.holds_main:
+            self._write("local", position_s, float(local.write_time_s))
         yield from self._block(self.stall_s)
 
     def _save_local(self) -> Steps:
         local = self._world.params.checkpoint.local
         assert local is not None
+        yield from self._verify()
         self._write("local", self.work_s, float(local.write_time_s))
         yield from self._block(float(local.stall_s))
 
+    def _verify(self) -> Steps:
+        """Look for corruption before a save of either tier."""
+        verify_s = float(self._world.params.checkpoint.verify_s)
+        if verify_s > 0:
+            yield from self._block(verify_s)
+            if self._corruption.cause is not None:
+                self._world.interruptions[self._corruption.cause] += 1
+                raise simpy.Interrupt(found(self._corruption))
+
     def _write(self, tier: str, position_s: float, seconds: float) -> None:
+        """Begin a write; the last save's copy takes the place of a local write in flight."""
+        if tier in self._writes:
+            self._writes[tier][1].set(math.inf)
         timer = Timer(self._world.env, partial(self._written, tier))
         self._writes[tier] = position_s, timer
         timer.set(seconds)

@@ -35,10 +35,13 @@ def program(features: Features) -> Any:
 def jax_accounts(
     params: Params, seed: int, first_timeline: int, max_failures: int, factors: NDArray[np.float64]
 ) -> Account:
-    """Return the accounts of as many timelines as there are `factors`, with a block and a lane dimension (NumPy)."""
+    """Return the accounts of as many timelines as there are `factors`, with a block and a lane dimension (NumPy).
+
+    Timelines of a grid of jobs belong to one cell each.
+    """
     cells, n_blocks = cells_of(params), len(factors)
     features = features_of(cells.params)
-    job = cells.take(np.zeros(n_blocks, np.int64))
+    job = cells.take(np.arange(n_blocks) % cells.n)
     causes = (
         replace(cause, rate_per_s=cause.rate_per_s * factors[:, index, None]) for index, cause in enumerate(job.causes)
     )

@@ -27,6 +27,8 @@ class Numbers(NamedTuple):
     total_s: Any
     """All work."""
     slack_s: Any
+    close_s: Any
+    """Work by which two saves may differ by rounding, and one from none."""
     nearly_all_s: Any
     """All work less the slack."""
     nearly_done_s: Any
@@ -88,6 +90,7 @@ def _numbers(params: Params, on: Features, xp: Any) -> Numbers:
         plan=plan_of(times, full, full, xp, two_tiers=on.local, blocking=save.blocking),
         total_s=total_s,
         slack_s=slack_s,
+        close_s=SNAP * xp.minimum(times.interval_s, xp.minimum(params.work_s, params.horizon_s)),
         nearly_all_s=total_s - slack_s,
         nearly_done_s=params.work_s * (1.0 - SNAP),
         per_interval=1.0 / times.interval_s,
@@ -134,10 +137,11 @@ def _odds(params: Params, on: Features, xp: Any) -> dict[str, Odds]:
 
 
 def _times(params: Params, xp: Any) -> Times:
-    """Return the times of the saves; an interval beyond the work is the work itself."""
+    """Return the times of the saves; of one tier, an interval beyond the work is the work itself."""
     save = params.checkpoint
     verify_s = 0.0 if save.verify_s is None else save.verify_s
-    interval_s = xp.minimum(xp.minimum(save.interval_s, params.work_s), 1e15)
+    most_s = params.work_s if save.local is None else np.inf
+    interval_s = xp.minimum(xp.minimum(save.interval_s, most_s), 1e15)
     n = xp.ones_like(interval_s) if save.local is None else save.local.n_a_main
     slowed = 1.0 - save.slowdown
     zero = xp.zeros_like(interval_s)
@@ -152,7 +156,8 @@ def _times(params: Params, xp: Any) -> Times:
         background_work_s=zero,
         slowed=slowed,
         per_slowed=1.0 / xp.where(slowed > 0, slowed, 1.0),
-        local_stall_s=zero if save.local is None else save.local.stall_s,
-        local_write_s=zero if save.local is None else save.local.write_time_s,
+        local_stall_s=zero if save.local is None else save.local.stall_s + verify_s,
+        local_write_s=zero if save.local is None else save.local.write_time_s + verify_s,
+        holds_main=None if save.local is None else save.local.holds_main > 0,
     )
     return times.with_write(save.stall_s + verify_s, save.write_time_s + verify_s, xp, blocking=save.blocking)

@@ -1,4 +1,7 @@
-"""Lets time pass in lanes: at risk until the next event, or in lumps of downtime."""
+"""Lets time pass in lanes: at risk until the next event, or in lumps of downtime.
+
+What ends within a moment of the event (see `mcettr.model.order`) has ended before it.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,10 @@ from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Lanes
 from mcettr.kernels.events.ledger import AFTER, BEFORE, Ledger
 from mcettr.kernels.events.plan import Plan
 from mcettr.kernels.events.race import Race, View
-from mcettr.kernels.events.saves import Advance, Landing, Position, advance, land
+from mcettr.kernels.events.saves import Advance, Landing, Position, advance, land, left_of
 from mcettr.kernels.events.training import position, set_position
 from mcettr.model.budget import Outcome
-
-_TINY_S = 1e-7
-"""Computing stops this much before its end, so that no rounding begins the save that would come next."""
+from mcettr.model.order import is_before, moment_s
 
 
 class Passing(NamedTuple):
@@ -29,13 +30,21 @@ class Passing(NamedTuple):
     """At risk."""
     trained_s: Any
     """Training."""
+    trains: Any
+    """Whether the job trains then; it may do so for no time, and yet begin and end a save."""
+    ends: Any
+    """Whether all work is computed by then."""
+    moment_s: Any
+    """Seconds around the event that are one moment; below 0 where a write that ends in it has not ended."""
 
 
 def pass_at_risk(job: Job, lanes: Lanes, _: Draws, view: View, race: Race) -> tuple[Passing, Ledger]:
     """Let startup, restore, pauses and saves before a stop pass, up to the next event of the lanes at risk."""
     ledger = Ledger()
     at_risk = lanes.phase == AT_RISK
-    time_s = where(at_risk & (race.winner >= 0), race.time_s, 0.0)
+    passes = at_risk & (race.winner >= 0)
+    time_s = where(passes, race.time_s, 0.0)
+    moment = moment_s(time_s, lanes.now)
     startup = jnp.minimum(time_s, lanes.startup_left)
     restore = jnp.minimum(time_s - startup, lanes.restore_left)
     ledger.book(BEFORE, "startup", startup)
@@ -44,17 +53,23 @@ def pass_at_risk(job: Job, lanes: Lanes, _: Draws, view: View, race: Race) -> tu
     if job.on.groups:
         pause = jnp.minimum(left, lanes.pause_left)
         ledger.book(lanes.group_row, "startup", pause)
-        lanes.put(pause_left=lanes.pause_left - pause)
+        lanes.put(pause_left=left_of(lanes.pause_left, pause, moment))
         left = left - pause
+    trains = passes & ~is_before(time_s, view.until_training_s, lanes.now)
     if job.on.graceful:
-        left = where(view.stopping, 0.0, left)
+        trains = trains & ~view.stopping
     if job.on.spares:
         waits = (lanes.phase == NODES) & lanes.waiting & (race.winner >= 0)
         ledger.book(BEFORE, "spare_wait", where(waits, race.time_s, 0.0))
-    lanes.put(startup_left=lanes.startup_left - startup, restore_left=lanes.restore_left - restore)
+    startup_left = left_of(lanes.startup_left, startup, moment)
+    restore_left = left_of(lanes.restore_left, restore, moment)
+    lanes.put(startup_left=startup_left, restore_left=restore_left)
     if job.on.nodes_lost:
-        lanes.set(at_risk & (lanes.startup_left <= 0) & (lanes.restore_left <= 0), lost_in_chain=0.0)
-    return Passing(time_s, left), ledger
+        lanes.set(passes & (startup_left <= 0) & (restore_left <= 0), lost_in_chain=0.0)
+    ends = trains & (left + moment >= view.all_work_s)
+    # Corruption is seen before the save behind that verification can become durable.
+    moment = where(race.won("verified", passes), -moment, moment)
+    return Passing(time_s, where(trains, left, 0.0), trains, ends, moment), ledger
 
 
 def run_clocks(
@@ -80,44 +95,45 @@ def _move_on(job: Job, lanes: Lanes, race: Race, time_s: Any) -> None:
         lanes.set(well & (lanes.group == NO_GROUP) if job.on.groups else well, replaced=False)
 
 
-def _stop_slowly(job: Job, lanes: Lanes, ledger: Ledger, view: View, time_s: Any) -> None:
+def _stop_slowly(job: Job, lanes: Lanes, ledger: Ledger, view: View, passing: Passing) -> None:
     """Save before a planned stop, while writes in flight go on."""
-    stopping_s = where(view.stopping, time_s, 0.0)
+    stopping_s = where(view.stopping, passing.time_s, 0.0)
     ledger.book(jnp.maximum(lanes.stop_row, 0), "checkpoint", stopping_s)
     lanes.put(stop_left=lanes.stop_left - stopping_s)
-    durable = view.stopping & (lanes.write_left > 0) & (stopping_s >= lanes.write_left)
+    left = left_of(lanes.write_left, stopping_s, passing.moment_s)
+    durable = view.stopping & (lanes.write_left > 0) & (left <= 0)
     _count_durable(job, lanes, durable, where(durable, 1.0, 0.0), lanes.now + lanes.write_left, 0.0)
     lanes.set(durable, base=lanes.start)
-    lanes.put(write_left=jnp.maximum(lanes.write_left - stopping_s, 0.0))
+    lanes.set(view.stopping, write_left=left)
     if job.on.local:
-        kept = view.stopping & (lanes.local_left > 0) & (stopping_s >= lanes.local_left)
-        lanes.set(kept, local=lanes.start + lanes.sub_number * job.fixed.times.local_s)
+        left = left_of(lanes.local_left, stopping_s, passing.moment_s)
+        kept = view.stopping & (lanes.local_left > 0) & (left <= 0)
+        lanes.set(kept, local=lanes.local_work)
         if job.on.retention:
             lanes.set(kept, local_good=False)
-        lanes.put(local_left=jnp.maximum(lanes.local_left - stopping_s, 0.0))
+        lanes.set(view.stopping, local_left=left)
 
 
 def aim(job: Job, lanes: Lanes, _: Draws, plan: Plan, view: View, passing: Passing) -> tuple[Any, Landing]:
     """Return how long the lanes train short of what follows the end of the work, and where that lands them."""
-    left = passing.trained_s
-    ends = (left > 0) & (left >= view.all_work_s)
-    time_s = where(ends, jnp.maximum(view.all_work_s - _TINY_S, 0.0), left)
-    return time_s, land(plan, position(job, lanes), view.rest, time_s)
+    time_s = where(passing.ends, view.all_work_s, passing.trained_s)
+    # A save that would begin at the very end of the work is the last one, which follows.
+    last_s = job.fixed.slack_s * plan.per_speed + passing.moment_s
+    begun_s = time_s + where(passing.ends, -last_s, passing.moment_s)
+    return time_s, land(plan, position(job, lanes), view.rest, time_s, begun_s)
 
 
 def go_on(
     job: Job, lanes: Lanes, _: Draws, plan: Plan, view: View, passing: Passing, time_s: Any, landing: Landing
 ) -> Advance:
     """Return what the training up to the next event does, short of what follows the end of the work."""
-    left = passing.trained_s
-    trains = left > 0
-    ends = trains & (left >= view.all_work_s)
-    done = advance(plan, position(job, lanes), view.rest, time_s, landing)
+    left, trains, ends = passing.trained_s, passing.trains, passing.ends
+    done = advance(plan, position(job, lanes), view.rest, time_s, landing, passing.moment_s)
     blocked = done.blocked_s + job.params.checkpoint.slowdown * done.slowed_s
     zero = jnp.zeros_like(left)
     computed = done.computed_s + where(ends, _left_over(job, plan, done.at), 0.0)
     return done._replace(
-        blocked_s=where(trains, blocked, zero) + where(ends, left - view.all_work_s, zero),
+        blocked_s=where(trains, blocked, zero) + where(ends, jnp.maximum(left - view.all_work_s, 0.0), zero),
         slowed_s=zero,
         n_durable=where(trains, done.n_durable, zero),
         computed_s=where(trains, computed, zero),
@@ -131,44 +147,42 @@ def _left_over(job: Job, plan: Plan, at: Position) -> Any:
 
 def train(job: Job, lanes: Lanes, _: Draws, plan: Plan, view: View, passing: Passing, done: Advance) -> Ledger:
     """Let the training take place, or the save before a planned stop."""
-    ledger, left = Ledger(), passing.trained_s
-    at = position(job, lanes)
-    trains = left > 0
-    ends = trains & (left >= view.all_work_s)
-    tail = where(ends, left - jnp.minimum(left, view.all_work_s), 0.0)
-    done = _wait_for_writes(job, view, plan, done, ends, tail)
+    ledger, trains = Ledger(), passing.trains
+    done = _wait_for_writes(job, view, plan, done, passing)
     set_position(job, lanes, trains, done.at)
     ledger.book(job.checkpoint_row, "checkpoint", done.blocked_s)
     begin_s = lanes.now + view.until_training_s
     times = (begin_s + done.first_durable_s, done.apart_s, begin_s + done.last_durable_s)
     _count_durable(job, lanes, trains, done.n_durable, *times)
     if job.on.local and job.on.retention:
-        lanes.set(trains & (done.at.local != at.local), local_good=False)
+        lanes.set(trains & done.is_copied, local_good=False)
     if job.on.graceful:
-        _stop_slowly(job, lanes, ledger, view, passing.time_s)
+        _stop_slowly(job, lanes, ledger, view, passing)
     return ledger
 
 
-def _wait_for_writes(job: Job, view: View, plan: Plan, done: Advance, all_computed: Any, tail: Any) -> Advance:
+def _wait_for_writes(job: Job, view: View, plan: Plan, done: Advance, passing: Passing) -> Advance:
     """Return the stretch with what follows the end of the work: the write in flight, then the last save."""
-    at, waiting = done.at, view.waiting_s
+    at, waiting, moment, all_computed = done.at, view.waiting_s, passing.moment_s, passing.ends
+    tail = where(all_computed, jnp.maximum(passing.trained_s - view.all_work_s, 0.0), 0.0)
     total_s = job.fixed.total_s
-    begun = all_computed & ~view.last & (tail >= waiting)
-    awaited = begun & (waiting > 0)
+    begun = all_computed & ~view.last & (tail + moment >= waiting)
+    awaited = begun & (at.write_left > 0)
+    saved_s = jnp.maximum(tail - waiting, 0.0)
     sub = at.sub + jnp.maximum(total_s - at.work(plan), 0.0)
     ended = Position(
         start=where(begun, total_s, at.start),
         base=where(awaited, at.start, at.base),
-        write_left=where(begun, plan.write_s - (tail - waiting), jnp.maximum(waiting - tail, 0.0)),
+        write_left=where(begun, plan.write_s - saved_s, jnp.maximum(waiting - tail, 0.0)),
         sub_number=where(begun, 0.0, at.sub_number),
         sub=where(begun, 0.0, sub),
         local=at.local,
-        local_left=jnp.maximum(at.local_left - tail, 0.0),
+        local_left=at.local_left,
+        local_work=at.local_work,
     )
     if plan.two_tiers:
-        kept = (at.local_left > 0) & (tail >= at.local_left)
-        local = where(kept, at.start + at.sub_number * plan.local_s, at.local)
-        ended = ended._replace(local=local)
+        ended, copied = _last_copy(plan, ended, begun, tail, saved_s, moment)
+        done = done._replace(is_copied=done.is_copied | (all_computed & copied))
     new = Position(*(where(all_computed, a, b) for a, b in zip(ended, at, strict=True)))
     durable_s = view.all_work_s + waiting
     first = awaited & (done.n_durable == 0)
@@ -179,6 +193,26 @@ def _wait_for_writes(job: Job, view: View, plan: Plan, done: Advance, all_comput
         apart_s=where(awaited & ~first, jnp.maximum(done.apart_s, durable_s - done.last_durable_s), done.apart_s),
         last_durable_s=where(awaited, durable_s, done.last_durable_s),
     )
+
+
+def _last_copy(plan: Plan, at: Position, begun: Any, tail: Any, saved_s: Any, moment: Any) -> tuple[Position, Any]:
+    """Return the position with what happens to local saves in `tail` seconds after the end of the work.
+
+    Where the last save has `begun`, `saved_s` ago, its copy takes the place of a local write still in flight.
+    """
+    copies = begun & plan.holds_main
+    before_s = where(copies, tail - saved_s, tail)
+    left = left_of(at.local_left, before_s, moment)
+    kept = (at.local_left > 0) & (left <= 0)
+    local = where(kept, at.local_work, at.local)
+    copy_left = left_of(plan.local_write_s, saved_s, moment)
+    held = copies & (copy_left <= 0)
+    at = at._replace(
+        local=where(held, at.start, local),
+        local_left=where(copies, copy_left, left),
+        local_work=where(copies, at.start, at.local_work),
+    )
+    return at, kept | held
 
 
 def _count_durable(job: Job, lanes: Lanes, mask: Any, n: Any, first_s: Any, apart_s: Any, last_s: Any = None) -> None:
@@ -215,7 +249,7 @@ def _degrade(job: Job, lanes: Lanes, ledger: Ledger, time_s: Any) -> None:
 def _run_down(job: Job, lanes: Lanes, view: View, passing: Passing, computed_s: Any) -> None:
     time_s = passing.time_s
     spent = where(view.hazard > 0, time_s * view.hazard, 0.0)
-    lanes.put(hazard_left=lanes.hazard_left - spent)
+    lanes.put(hazard_left=jnp.maximum(lanes.hazard_left - spent, 0.0))
     names = [f"event_{index}" for index in job.on.every] + [f"slow_{index}" for index in job.on.slow]
     if job.on.incidents:
         names.append("toggle_left")
@@ -227,7 +261,7 @@ def _run_down(job: Job, lanes: Lanes, view: View, passing: Passing, computed_s: 
         lanes.put(age=lanes.age + time_s)
     if job.on.silent:
         spent = where(lanes.corrupt, 0.0, computed_s * view.silent_rate)
-        lanes.put(silent_left=lanes.silent_left - spent)
+        lanes.put(silent_left=jnp.maximum(lanes.silent_left - spent, 0.0))
         lanes.put(latency_left=lanes.latency_left - where(lanes.corrupt, passing.trained_s, 0.0))
 
 
@@ -235,22 +269,27 @@ def pass_down(job: Job, lanes: Lanes, ledger: Ledger, mask: Any, lengths: list[t
     """Let downtime pass, activity after activity; a maintenance window or the horizon cuts what is left of it."""
     horizon = job.params.horizon_s + jnp.zeros_like(lanes.now)
     until = jnp.minimum(horizon, lanes.window) if job.on.maintenance else horizon
-    room = until - lanes.now
+    room = jnp.maximum(until - lanes.now, 0.0)
     begin = jnp.zeros_like(room)
     for activity, length in lengths:
         ledger.book(AFTER, activity, where(mask, jnp.clip(room - begin, 0.0, length), 0.0))
         begin = begin + length
-    cut = mask & (begin >= room)
-    lanes.set(mask, now=where(begin >= room, until, lanes.now + begin))
+    cut = mask & is_before(room, begin, lanes.now)
+    lanes.set(mask, now=where(cut, until, lanes.now + begin))
+    meets_horizon = cut
     if job.on.maintenance:
-        serve_window(job, lanes, ledger, cut & (lanes.window < horizon))
-    lanes.set(mask & (lanes.now >= horizon), phase=ENDED, outcome=Outcome.HORIZON)
+        meets_horizon = cut & (lanes.window >= horizon)
+        serve_window(job, lanes, ledger, cut & ~meets_horizon)
+    lanes.set(meets_horizon, phase=ENDED, outcome=Outcome.HORIZON)
 
 
 def serve_window(job: Job, lanes: Lanes, ledger: Ledger, mask: Any) -> None:
-    """Let a maintenance window pass, which begins now."""
+    """Let a maintenance window pass, which begins now; the horizon may cut it."""
     plan = job.params.maintenance
     assert plan is not None
-    length = jnp.minimum(plan.duration_s, job.params.horizon_s - lanes.window)
+    room = job.params.horizon_s - lanes.window
+    length = jnp.minimum(plan.duration_s, room)
     ledger.book(job.planned_row, "maintenance", where(mask, length, 0.0))
+    cut = mask & is_before(room, plan.duration_s, lanes.now)
     lanes.set(mask, now=lanes.window + length, window=lanes.window + plan.every_s)
+    lanes.set(cut, phase=ENDED, outcome=Outcome.HORIZON)

@@ -33,6 +33,8 @@ class Plan:
     speed: Any
     local_stall_s: Any
     local_write_s: Any
+    holds_main: Any
+    """Whether main saves leave a copy in the local tier; None without one."""
     per_speed: Any
     slowed: Any
     """Share of the speed that is left in the background of a write."""
@@ -75,7 +77,9 @@ class Times(NamedTuple):
     """Share of the speed that is left there."""
     per_slowed: Any
     local_stall_s: Any
+    """Verification included, as in the write time."""
     local_write_s: Any
+    holds_main: Any
 
     def with_write(self, blocked_s: Any, write_s: Any, xp: Any, *, blocking: bool) -> Times:
         """Return the times with other ones of a main save."""
@@ -108,6 +112,7 @@ def plan_of(times: Times, speed: Any, per_speed: Any, xp: Any, *, two_tiers: boo
         speed=speed,
         local_stall_s=times.local_stall_s,
         local_write_s=times.local_write_s,
+        holds_main=times.holds_main,
         per_speed=per_speed,
         slowed=times.slowed,
         per_slowed=times.per_slowed,

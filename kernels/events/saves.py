@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 
 from mcettr.kernels.elementary import where
 from mcettr.kernels.events.plan import Plan
-
-_SNAP = 1e-9
 
 
 class Position(NamedTuple):
@@ -33,6 +32,9 @@ class Position(NamedTuple):
     local: Any
     """Work of the newest durable local save; -1 for none."""
     local_left: Any
+    """Until the local write in flight is durable; 0 for none."""
+    local_work: Any
+    """Work that it holds."""
 
     def work(self, plan: Plan) -> Any:
         """Return the work computed so far."""
@@ -69,7 +71,7 @@ def _n_others(plan: Plan, at: Position) -> Any:
     return plan.n_others - at.sub_number if plan.two_tiers else jnp.zeros_like(at.sub)
 
 
-def until_main_s(plan: Plan, at: Position, rest: Rest) -> Any:
+def _until_main_s(plan: Plan, at: Position, rest: Rest) -> Any:
     """Return the time to the beginning (its verification's) of the next main save."""
     return rest.length_s + (_n_others(plan, at) * plan.other_s if plan.two_tiers else 0.0)
 
@@ -96,7 +98,7 @@ def reach(plan: Plan, at: Position, rest: Rest, work_s: Any, slack_s: Any) -> Re
         return jnp.maximum(jnp.ceil((amount - slack_s) * per_unit) - 1.0, 0.0)
 
     now = within(rest.blocked_s, rest.background_s, work_s)
-    until_main = until_main_s(plan, at, rest)
+    until_main = _until_main_s(plan, at, rest)
     beyond = work_s - rest.todo_s - (_n_others(plan, at) * plan.local_s if plan.two_tiers else 0.0)
     n_cycles = n_whole(beyond, plan.per_main_work)
     amount = beyond - n_cycles * plan.main_work_s
@@ -129,7 +131,7 @@ class Landing(NamedTuple):
     """Where in the cycle of saves a stretch of training ends that goes beyond the present sub-interval."""
 
     over_s: Any
-    """Time beyond the present sub-interval; below 0 for a stretch that ends in it."""
+    """Time beyond the present sub-interval by which saves begin; below 0 for a stretch that ends in it."""
     n_main: Any
     """Main saves begun."""
     n_other: Any
@@ -140,35 +142,34 @@ class Landing(NamedTuple):
     """Time in the sub-interval where it ends."""
 
 
-def _n_full(time_s: Any, unit_s: Any, per_unit: Any) -> Any:
-    """Return how many whole units fit; the product may be off by one at a whole number."""
-    n = jnp.floor(time_s * per_unit)
-    rest_s = time_s - n * unit_s
-    return n + where(rest_s >= unit_s, 1.0, 0.0) - where(rest_s < 0.0, 1.0, 0.0)
+def land(plan: Plan, at: Position, rest: Rest, time_s: Any, begun_s: Any) -> Landing:
+    """Return where `time_s` seconds of training from `at` end, when a save has begun that is due by `begun_s`.
 
-
-def land(plan: Plan, at: Position, rest: Rest, time_s: Any) -> Landing:
-    """Return where `time_s` seconds of training from `at` end."""
-    over_s = time_s - rest.length_s
+    The two differ by what counts as one moment.
+    """
+    over_s = begun_s - rest.length_s
     beyond = jnp.maximum(over_s, 0.0)
     n_others = _n_others(plan, at)
     past_main = beyond - n_others * plan.other_s if plan.two_tiers else beyond
-    n_cycles = _n_full(jnp.maximum(past_main, 0.0), plan.cycle_s, plan.per_cycle)
-    phase = past_main - n_cycles * plan.cycle_s
+    n_cycles = jnp.floor(jnp.maximum(past_main, 0.0) * plan.per_cycle)
     zero = jnp.zeros_like(over_s)
+    since_s = time_s - rest.length_s
     if not plan.two_tiers:
-        return Landing(over_s, n_cycles + 1.0, zero, zero, phase)
+        return Landing(over_s, n_cycles + 1.0, zero, zero, jnp.maximum(since_s - n_cycles * plan.cycle_s, 0.0))
+    in_cycle = past_main - n_cycles * plan.cycle_s
     before = past_main < 0
-    early = _n_full(beyond, plan.other_s, plan.per_other)
-    others = _n_full(jnp.maximum(phase - plan.first_s, 0.0), plan.other_s, plan.per_other)
-    later = where(phase < plan.first_s, 0.0, others + 1.0)
-    later_phase = where(later > 0, phase - plan.first_s - (later - 1.0) * plan.other_s, phase)
+    early = jnp.floor(beyond * plan.per_other)
+    others = jnp.floor(jnp.maximum(in_cycle - plan.first_s, 0.0) * plan.per_other)
+    later = where(in_cycle < plan.first_s, 0.0, others + 1.0)
+    begins_s = n_others * plan.other_s + n_cycles * plan.cycle_s
+    begins_s = begins_s + where(later > 0, plan.first_s + (later - 1.0) * plan.other_s, 0.0)
+    begins_s = where(before, early * plan.other_s, begins_s)
     return Landing(
         over_s=over_s,
         n_main=where(before, 0.0, n_cycles + 1.0),
         n_other=where(before, early + 1.0, n_others + n_cycles * plan.n_others + later),
         number=where(before, at.sub_number + 1.0 + early, later),
-        phase_s=where(before, beyond - early * plan.other_s, later_phase),
+        phase_s=jnp.maximum(since_s - begins_s, 0.0),
     )
 
 
@@ -187,38 +188,42 @@ class Advance(NamedTuple):
     last_durable_s: Any
     apart_s: Any
     """Most time between two of them in a row."""
+    is_copied: Any = None
+    """Whether a local save became durable; None without a local tier."""
 
 
-def advance(plan: Plan, at: Position, rest: Rest, time_s: Any, landing: Landing) -> Advance:
-    """Return what `time_s` seconds of training from `at` do, which end at `landing`."""
-    stay = _stay(plan, at, rest, time_s)
-    go = _go_on(plan, at, rest, landing)
+def advance(plan: Plan, at: Position, rest: Rest, time_s: Any, landing: Landing, moment_s: Any) -> Advance:
+    """Return what `time_s` seconds of training from `at` do, which end at `landing`; `moment_s` are no time at all."""
     staying = landing.over_s < 0
-    new_at = Position(*_where(staying, stay.at, go.at))
-    others = _where(staying, stay[1:], go[1:])
-    return Advance(new_at, *others)
+    stay, go = _stay(plan, at, rest, time_s, moment_s), _go_on(plan, at, rest, landing, moment_s)
+    return jax.tree.map(lambda a, b: where(staying, a, b), stay, go)
 
 
-def _stay(plan: Plan, at: Position, rest: Rest, time_s: Any) -> Advance:
+def left_of(left_s: Any, time_s: Any, moment_s: Any) -> Any:
+    """Return what some time leaves of a length; what is over within a moment is over (is not, if that is below 0)."""
+    left = left_s - time_s
+    return where(left <= moment_s, 0.0, jnp.maximum(left, jnp.abs(moment_s)))
+
+
+def _stay(plan: Plan, at: Position, rest: Rest, time_s: Any, moment_s: Any) -> Advance:
     """Return the stretch that ends in the present sub-interval."""
     blocked = jnp.minimum(time_s, rest.blocked_s)
     slowed = jnp.zeros_like(time_s) if plan.blocking else jnp.minimum(time_s - blocked, rest.background_s)
     computed = plan.slow_speed * slowed + plan.speed * (time_s - blocked - slowed)
-    durable = (at.write_left > 0) & (time_s >= at.write_left)
-    new = at._replace(
-        base=where(durable, at.start, at.base),
-        write_left=jnp.maximum(at.write_left - time_s, 0.0),
-        sub=at.sub + computed,
-    )
+    write_left = left_of(at.write_left, time_s, moment_s)
+    durable = (at.write_left > 0) & (write_left <= 0)
+    new = at._replace(base=where(durable, at.start, at.base), write_left=write_left, sub=at.sub + computed)
+    copied = None
     if plan.two_tiers:
-        kept = (at.local_left > 0) & (time_s >= at.local_left)
-        began = at.start + at.sub_number * plan.local_s
-        new = new._replace(local=where(kept, began, at.local), local_left=jnp.maximum(at.local_left - time_s, 0.0))
+        local_left = left_of(at.local_left, time_s, moment_s)
+        copied = (at.local_left > 0) & (local_left <= 0)
+        new = new._replace(local=where(copied, at.local_work, at.local), local_left=local_left)
     zero = jnp.zeros_like(time_s)
-    return Advance(new, durable.astype(time_s.dtype), blocked, slowed, computed, at.write_left, at.write_left, zero)
+    n_durable = durable.astype(time_s.dtype)
+    return Advance(new, n_durable, blocked, slowed, computed, at.write_left, at.write_left, zero, copied)
 
 
-def _go_on(plan: Plan, at: Position, rest: Rest, landing: Landing) -> Advance:
+def _go_on(plan: Plan, at: Position, rest: Rest, landing: Landing, moment_s: Any) -> Advance:
     """Return the stretch that ends after the present sub-interval."""
     _, n_main, n_other, number, phase = landing
     in_main = (number <= 0) if plan.two_tiers else jnp.ones_like(phase, bool)
@@ -228,7 +233,7 @@ def _go_on(plan: Plan, at: Position, rest: Rest, landing: Landing) -> Advance:
     if not plan.blocking:
         slowed_now = jnp.clip(phase - plan.blocked_s, 0.0, plan.background_s)
     fast_now = jnp.maximum(phase - plan.write_s, 0.0)
-    in_flight = in_main & (phase < plan.write_s * (1.0 - _SNAP))
+    in_flight = in_main & (plan.write_s - phase > moment_s)
     blocked = rest.blocked_s + (n_main - partial_main) * plan.blocked_s
     blocked = blocked + partial_main * jnp.minimum(phase, plan.blocked_s)
     sub = plan.slow_speed * slowed_now + plan.speed * fast_now
@@ -250,12 +255,13 @@ def _go_on(plan: Plan, at: Position, rest: Rest, landing: Landing) -> Advance:
         sub=sub,
         local=at.local,
         local_left=at.local_left,
+        local_work=at.local_work,
     )
-    begun = n_main + n_other
+    copied = None
     if plan.two_tiers:
-        new = _local_saves(plan, at, new, phase, begun)
+        new, copied = _local_saves(plan, at, new, left_of(plan.local_write_s, phase, moment_s), n_main + n_other)
     n_new = n_main - in_flight
-    main_s = until_main_s(plan, at, rest) + plan.write_s
+    main_s = _until_main_s(plan, at, rest) + plan.write_s
     waiting = at.write_left > 0
     last_s = where(n_new > 0, main_s + (n_new - 1.0) * plan.cycle_s, at.write_left)
     apart = where(n_new > 1, plan.cycle_s, 0.0)
@@ -269,15 +275,23 @@ def _go_on(plan: Plan, at: Position, rest: Rest, landing: Landing) -> Advance:
         first_durable_s=where(waiting, at.write_left, main_s),
         last_durable_s=last_s,
         apart_s=apart,
+        is_copied=copied,
     )
 
 
-def _local_saves(plan: Plan, at: Position, new: Position, phase: Any, begun: Any) -> Position:
-    """Fill in the newest durable local save, and what is left of the one in flight; main saves come without one."""
-    in_other = new.sub_number > 0
-    left = where(in_other, jnp.maximum(plan.local_write_s - phase, 0.0), 0.0)
-    began = new.start + new.sub_number * plan.local_s
-    old = where(at.local_left > 0, at.start + at.sub_number * plan.local_s, at.local)
-    back = where(new.sub_number == 1, 2.0, 1.0)
-    local = where(in_other & (left <= 0), began, where(begun > back, began - back * plan.local_s, old))
-    return new._replace(local=local, local_left=left)
+def _local_saves(plan: Plan, at: Position, new: Position, left_s: Any, begun: Any) -> tuple[Position, Any]:
+    """Fill in the local saves after some have begun, `left_s` of the newest one's write being left.
+
+    Return whether one has become durable. Where main saves leave no copies, the newest local save lies before them.
+    """
+    is_local = (new.sub_number > 0) | plan.holds_main
+    latest = new.start + new.sub_number * plan.local_s
+    is_durable = is_local & (left_s <= 0)
+    # How many saves ago the one before it was made: a main save without a copy lies between.
+    over_main = where(is_local, where(plan.holds_main | (new.sub_number != 1), 1.0, 2.0), 1.0)
+    has_before = (begun > over_main) & (plan.holds_main | (plan.n_others > 0))
+    before = where(at.local_left > 0, at.local_work, at.local)
+    before = where(has_before, latest - over_main * plan.local_s, before)
+    left = where(is_local, left_s, 0.0)
+    copied = is_durable | has_before | (at.local_left > 0)
+    return new._replace(local=where(is_durable, latest, before), local_left=left, local_work=latest), copied

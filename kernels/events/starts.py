@@ -13,7 +13,7 @@ from mcettr.kernels.events.job import SNAP, Job
 from mcettr.kernels.events.lanes import AT_RISK, Lanes
 from mcettr.kernels.events.ledger import AFTER, Ledger
 from mcettr.kernels.events.strikes import work_now
-from mcettr.kernels.events.training import NONE, newest_durable, restart_at
+from mcettr.kernels.events.training import NONE, is_less, newest_durable, restart_at
 
 
 def start(job: Job, lanes: Lanes, draws: Draws, mask: Any, failed_reads_s: Any) -> None:
@@ -45,17 +45,17 @@ def _restore_s(job: Job, lanes: Lanes, draws: Draws) -> Any:
     recovery = job.params.recovery
     position = newest_durable(job, lanes)
     main_s = draws.duration(recovery.restore, streams.RESTORE, "attempt")
-    restore = where((position > 0) | (job.params.resumes > 0), main_s, 0.0)
+    is_read = is_less(job, 0.0, position) | (job.params.resumes > 0)
+    restore = where(is_read, main_s, 0.0)
     if job.on.local:
         local = job.params.checkpoint.local
         assert local is not None
-        newest = (lanes.local > NONE) & (lanes.local >= position)
+        newest = (lanes.local > NONE) & ~is_less(job, lanes.local, position)
         local_s = draws.duration(local.restore, streams.RESTORE_LOCAL, "attempt")
         restore = where(newest, local_s, restore)
     if recovery.data_fast_forward is not None:
-        restored = (position > 0) | (job.params.resumes > 0)
         saved = job.params.saved_before_s + position
-        restore = restore + where(restored, recovery.data_fast_forward * saved, 0.0)
+        restore = restore + where(is_read, recovery.data_fast_forward * saved, 0.0)
     return restore
 
 
@@ -84,8 +84,8 @@ def _read_in_vain(job: Job, lanes: Lanes, draws: Draws, mask: Any) -> Any:
     # The newer of the two first; whichever it is, the other one is looked at only if it is bad.
     for _ in tiers:
         for name, purpose in tiers:
-            newest = mask & ~extra & (lanes[name] > NONE) & (lanes[name] >= newest_durable(job, lanes))
-            newest = newest & (lanes[name] >= lanes.base) & ((lanes[name] > lanes.base) | (name == "local"))
+            newest = mask & ~extra & (lanes[name] > NONE) & ~is_less(job, lanes[name], newest_durable(job, lanes))
+            newest = newest & (is_less(job, lanes.base, lanes[name]) | (name == "local"))
             bad = newest & ~lanes[f"{name}_good"]
             bad = bad & (draws.uniform(purpose, "attempt") < retention.bad_probability)
             extra = extra | (newest & ~bad)
@@ -102,9 +102,9 @@ def _read_in_vain(job: Job, lanes: Lanes, draws: Draws, mask: Any) -> Any:
     lowest = jnp.minimum(lanes.lowest, chosen)
     lanes.set(main, number=chosen, good=chosen, base=chosen * job.fixed.times.interval_s, lowest=lowest)
     if on.graceful:
-        lanes.set(main & (lanes.graceful > lanes.base), graceful=NONE)
+        lanes.set(main & is_less(job, lanes.base, lanes.graceful), graceful=NONE)
     if on.local:
-        lanes.set(main & (lanes.local > lanes.base), local=NONE)
+        lanes.set(main & is_less(job, lanes.base, lanes.local), local=NONE)
     return wasted
 
 

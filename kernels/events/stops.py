@@ -16,7 +16,7 @@ from mcettr.kernels.events.ledger import AFTER, Ledger
 from mcettr.kernels.events.passing import pass_down, serve_window
 from mcettr.kernels.events.race import Race, View
 from mcettr.kernels.events.strikes import Strike, check_s, kind_is, miss, work_now
-from mcettr.kernels.events.training import NONE, gives_time, newest_durable, restart_at, write_time_s
+from mcettr.kernels.events.training import NONE, gives_time, is_less, newest_durable, restart_at, write_time_s
 from mcettr.model.budget import Outcome
 from mcettr.model.params import Cause
 
@@ -61,7 +61,7 @@ def apply_event(
     if on.start_failure:
         failed_start = race.won("start_failed", at_risk)
     if on.silent:
-        found = race.won("corruption", at_risk) & lanes.corrupt
+        found = race.won("latency", at_risk) | race.won("verified", at_risk)
         row = where(found, lanes.corrupt_cause + 1, row)
     # A stop that is announced has its own row until it comes.
     ledger.interrupt(row if on.graceful else AFTER, crash | graceful | found)
@@ -112,14 +112,12 @@ def _planned(
     ends = race.won("stopped", at_risk)
     row = where(ends, lanes.stop_row, row)
     queues = where(ends, lanes.stop_queues, queues)
-    window = jnp.zeros_like(ends)
     if on.maintenance:
         lanes.set(race.won("prepare", at_risk), stop_row=job.planned_row, stop_left=jnp.inf, stop_queues=False)
         window = race.won("window", at_risk)
-        ends_in_window = window & (lanes.stop_row == job.planned_row) & jnp.isinf(lanes.stop_left)
         row = where(window, job.planned_row, row)
         queues = queues & ~window
-        stopped, ends = stopped | window, ends | ends_in_window
+        stopped = stopped | window
     _save_gracefully(job, lanes, ends)
     return stopped | ends, row, queues
 
@@ -193,9 +191,9 @@ def _before_corruption(job: Job, lanes: Lanes, found: Any) -> None:
     """Drop the saves that hold the corruption."""
     at = lanes.corrupt_work
     if job.on.graceful:
-        lanes.set(found & (lanes.graceful > at), graceful=NONE)
+        lanes.set(found & is_less(job, at, lanes.graceful), graceful=NONE)
     if job.on.local:
-        lanes.set(found & (lanes.local > at), local=NONE)
+        lanes.set(found & is_less(job, at, lanes.local), local=NONE)
     clean = jnp.floor(at * job.fixed.per_interval + SNAP)
     number = jnp.minimum(lanes.number, clean)
     lanes.set(found, number=number, base=number * job.fixed.times.interval_s, corrupt=False)
@@ -220,7 +218,6 @@ def downtime(job: Job, lanes: Lanes, draws: Draws, stop: Stop, detection: Any, d
         diagnosis = where(human, draws.duration(failure.escalation, streams.ESCALATION, "attempt"), diagnosis)
     if job.on.maintenance:
         serve_window(job, lanes, ledger, mask & _is_window(job, stop))
-        lanes.set(mask & (lanes.now >= job.params.horizon_s), phase=ENDED, outcome=Outcome.HORIZON)
         mask = mask & (lanes.phase == NODES)
     pass_down(job, lanes, ledger, mask, [("detection", detection), ("diagnosis", diagnosis)])
     return ledger

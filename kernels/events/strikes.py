@@ -95,7 +95,7 @@ def check_s(job: Job, draws: Draws, cause: int, purposes: tuple[int, int], count
 
 def corrupt(job: Job, lanes: Lanes, draws: Draws, view: View, race: Race) -> None:
     """Corrupt the work from here on where a corruption strikes; the latency begins."""
-    mask = race.won("corruption", lanes.phase == AT_RISK) & ~lanes.corrupt
+    mask = race.won("corruption", lanes.phase == AT_RISK)
     u = draws.fine(streams.SILENT_CAUSE, "strike") if len(job.on.silent) > 1 else jnp.zeros_like(lanes.now)
     cause = _of(hazards.pick(silent_parts(job, lanes), view.silent_rate, u), list(job.on.silent))
     latency = jnp.zeros_like(lanes.now)

@@ -54,7 +54,7 @@ def submission(job: Job, key: Any, valid: Any, cap: Any, n_lemons: Any = None) -
         "last_durable": zero,
     }
     optional = [
-        (on.local, {"sub_number": zero, "local": none, "local_left": zero, "local_good": no}),
+        (on.local, {"sub_number": zero, "local": none, "local_left": zero, "local_good": no, "local_work": zero}),
         (on.graceful, {"graceful": none, "graceful_good": no, "stop_left": never, "stop_queues": no}),
         (on.graceful, {"stop_row": whole - 1}),
         (on.indexed, {"number": zero, "lowest": -never, "good": zero}),

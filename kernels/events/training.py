@@ -58,16 +58,22 @@ def plan_now(job: Job, lanes: Lanes, _: Any) -> Plan:
 def position(job: Job, lanes: Lanes) -> Position:
     """Return where the lanes stand."""
     zero = jnp.zeros_like(lanes.now)
-    local = (lanes.sub_number, lanes.local, lanes.local_left) if job.on.local else (zero, zero, zero)
-    number, newest, left = local
-    return Position(lanes.start, lanes.base, lanes.write_left, number, lanes.sub, newest, left)
+    number, newest, left, work_s = (
+        (lanes.sub_number, lanes.local, lanes.local_left, lanes.local_work) if job.on.local else (zero,) * 4
+    )
+    return Position(lanes.start, lanes.base, lanes.write_left, number, lanes.sub, newest, left, work_s)
 
 
 def set_position(job: Job, lanes: Lanes, mask: Any, at: Position) -> None:
     """Move the lanes where `mask`."""
     lanes.set(mask, start=at.start, base=at.base, write_left=at.write_left, sub=at.sub)
     if job.on.local:
-        lanes.set(mask, sub_number=at.sub_number, local=at.local, local_left=at.local_left)
+        lanes.set(mask, sub_number=at.sub_number, local=at.local, local_left=at.local_left, local_work=at.local_work)
+
+
+def is_less(job: Job, work_s: Any, other_s: Any) -> Any:
+    """Return whether a save holds less than another one, by more than roundings."""
+    return work_s < other_s * (1.0 - SNAP) - job.fixed.close_s
 
 
 def newest_durable(job: Job, lanes: Lanes) -> Any:

@@ -12,6 +12,7 @@ from mcettr.kernels.account import INTERRUPTIONS
 from mcettr.kernels.moments import METRICS, WITHIN, Batch
 from mcettr.kernels.streams import RATE_GROUP
 from mcettr.model.budget import Outcome
+from mcettr.model.order import is_before
 
 Array = NDArray[np.float64]
 
@@ -180,7 +181,7 @@ def _count(tally: Tally, batch: Batch, cell: NDArray[np.int64], valid: NDArray[n
         np.minimum.at(tally.least[:, index], cell, np.where(where, values, np.inf).min(axis=1))
         np.maximum.at(tally.most[:, index], cell, np.where(where, values, -np.inf).max(axis=1))
     for index, deadline_s in enumerate(scale.deadlines_s):
-        by_then = done & (batch.elapsed_s <= deadline_s)
+        by_then = done & ~is_before(deadline_s, batch.elapsed_s, 0.0)
         units = by_then.reshape(len(cell), -1, RATE_GROUP if scale.grouped else 1).sum(axis=2)
         np.add.at(tally.done_by[:, index], cell, units.sum(axis=1))
         np.add.at(tally.done_squares[:, index], cell, np.square(units).sum(axis=1))

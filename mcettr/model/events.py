@@ -118,7 +118,8 @@ def _of_both_tiers(params: Params, save: Checkpoint) -> Checkpoint:
     share = np.where(total > 0, to_main / np.where(total > 0, total, 1.0), 1.0)
     blocked, _ = blocked_and_lag_s(save.stall_s, save.write_time_s, save.slowdown)
     factor = share + (1.0 - share) / local.n_a_main
-    blocked_s = (blocked + (local.n_a_main - 1.0) * local.stall_s) * factor
+    verify_s = 0.0 if params.checkpoint.verify_s is None else params.checkpoint.verify_s
+    blocked_s = (blocked + (local.n_a_main - 1.0) * (local.stall_s + verify_s)) * factor
     return Checkpoint(save.interval_s * factor, blocked_s, blocked_s)
 
 

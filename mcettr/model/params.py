@@ -103,7 +103,8 @@ class Checkpoint:
         Whether every save blocks for the whole write (stall = write time everywhere): lets engines take the
         shorter path.
     verify_s : float or ndarray
-        Every main save is preceded by a blocking check of this length, which finds silent corruption at its end.
+        Every regular save, of either tier, is preceded by a blocking check of this length, which finds silent
+        corruption at its end.
     write_time : Distribution or None
         Law of the write time, drawn once an attempt; `write_time_s` and `stall_s` are then its mean and the mean stall.
     stall_share, stall_fixed_s : float or ndarray

@@ -27,6 +27,8 @@ class LocalTier:
         Reading such a save back.
     survives_node_losses : float or ndarray
         The saves survive while at most this many nodes are lost, summed until the restore has ended.
+    holds_main : float or ndarray
+        1 if a main save leaves a copy in this tier, which is durable after this tier's write time; else 0.
     """
 
     n_a_main: Number
@@ -34,6 +36,7 @@ class LocalTier:
     stall_s: Number
     restore: Distribution = field(default=fixed(0.0))
     survives_node_losses: Number = 0.0
+    holds_main: Number = 1.0
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Cells:
         for _, law in counts(params):
             numbers += [*law.values, *law.cumulative]
         if (local := params.checkpoint.local) is not None:
-            numbers.append(local.n_a_main)
+            numbers += [local.n_a_main, local.holds_main]
         self.shape = np.broadcast_shapes(*(np.shape(number) for number in numbers))
 
     def where(

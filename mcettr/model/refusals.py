@@ -51,8 +51,11 @@ def _local(params: Params, see: Cells) -> Iterator[Problem]:
         return
     each_s = np.divide(save.interval_s, local.n_a_main)
     path, long = "checkpoint.local.interval", 1.0 + _CLOSE
-    _, main_lag = renewal.blocked_and_lag_s(save.stall_s, save.write_time_s, save.slowdown)
+    main_blocked, main_lag = renewal.blocked_and_lag_s(save.stall_s, save.write_time_s, save.slowdown)
     _, lag = renewal.blocked_and_lag_s(local.stall_s, local.write_time_s, 0.0)
+    # The copy of a main save goes on beside it, and is there before the next local save begins.
+    beside_s = local.write_time_s - (main_blocked if save.write_time is None else 0.0)
+    lag = np.where(np.greater(local.holds_main, 0.0), np.maximum(lag, beside_s), lag)
     yield from see.where(
         "error",
         "checkpoint.local.stall",

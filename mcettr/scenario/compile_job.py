@@ -156,7 +156,8 @@ def _local(local: LocalSpec, interval_s: Number) -> LocalTier:
         whole = np.round(parts)
         n_a_main = np.where(np.abs(parts - whole) <= _WHOLE * parts, whole, parts)[()]
     stall_s = _stall_s(local.stall, local.write_time)
-    return LocalTier(n_a_main, local.write_time, stall_s, local.restore, local.survives_node_losses)
+    holds_main = np.multiply(local.holds_main, 1.0)
+    return LocalTier(n_a_main, local.write_time, stall_s, local.restore, local.survives_node_losses, holds_main)
 
 
 def _incidents(spec: ScenarioSpec) -> Incidents | None:

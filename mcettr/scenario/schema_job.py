@@ -71,6 +71,11 @@ class LocalSpec(Section):
     survives_node_losses: CountFrom0 = Field(
         0.0, description="failures that lose up to this many nodes leave local checkpoints readable", examples=["1"]
     )
+    holds_main: Flag = Field(
+        True,
+        description="a main checkpoint passes through the local tier, and is readable there once written locally",
+        examples=["false"],
+    )
 
 
 class CheckpointSpec(Section):

@@ -166,26 +166,17 @@ class OwnClocks:
         self.draws = draws
         self.laws = {index: cause.every for index, cause in enumerate(job.causes) if cause.every is not None}
         self.n_events = dict.fromkeys(self.laws, 0)
-        self.event_left_s = {index: self._draw_s(index) for index in self.laws}
+        self.left_s = {index: self._draw_s(index) for index in self.laws}
+        """Time at risk until the next event, by cause."""
 
     def _draw_s(self, cause: int) -> float:
         return self.draws.duration(self.laws[cause], streams.every_purpose(cause), self.n_events[cause])
 
-    def left_s(self) -> float:
-        """Return the time at risk until the next event."""
-        return min(self.event_left_s.values())
-
-    def passed(self, seconds: float) -> None:
-        """Let time at risk pass."""
-        for cause in self.laws:
-            self.event_left_s[cause] -= seconds
-
-    def strike(self, group_number: int) -> Strike:
-        """Return the event that comes now, and draw its cause's next one."""
-        cause = min(self.laws, key=lambda index: self.event_left_s[index])
+    def strike(self, cause: int, group_number: int) -> Strike:
+        """Return the event of a cause that comes now, and draw its next one."""
         number = self.n_events[cause]
         self.n_events[cause] += 1
-        self.event_left_s[cause] = self._draw_s(cause)
+        self.left_s[cause] = self._draw_s(cause)
         return Strike(cause, number, group_number)
 
 

@@ -18,6 +18,7 @@ from mcettr.engine.timeline.silent import SilentHazard
 from mcettr.engine.timeline.training import Phase, Training
 from mcettr.kernels import streams
 from mcettr.model.budget import Outcome
+from mcettr.model.order import in_order, is_before
 from mcettr.model.params import Params
 
 _EVENTS_AN_ATTEMPT = 64
@@ -72,35 +73,34 @@ class Life:
         self.silent = SilentHazard(draws) if any(cause.kind == "silent" for cause in job.causes) else None
         groups = job.recovery.replica_groups
         self.group = Group(self, groups) if groups is not None and groups.count > 1 else None
-        self.slow = sources.SlowNodes(self)
+        self.slow_found_left_s: dict[int, float] = {}
+        """Slow nodes, at most one a cause: time at risk until each is known (inf once it is)."""
         self.phase = Phase(self, "startup", 0.0)
         self.sources = self._sources()
 
     def _sources(self) -> list[Source]:
-        """Return the mechanisms that are on; of several that act at one time the first comes first."""
+        """Return the mechanisms that are on, in the order in which they act where they do so at one moment."""
         job = self.job
-        found: list[Source] = [sources.Horizon(self)]
+        found: dict[str, list[Source]] = {"horizon": [sources.Horizon(self)], "failure": [sources.Strikes(self)]}
         if job.maintenance is not None:
-            found.append(sources.WindowBegins(self))
+            found["window"] = [sources.WindowBegins(self)]
         if job.recovery.max_attempt_s is not None:
-            found.append(sources.LongestAttempt(self))
+            found["longest attempt"] = [sources.LongestAttempt(self)]
         if self.incidents is not None:
-            found.append(sources.IncidentToggles(self, self.incidents))
+            found["incident"] = [sources.IncidentToggles(self, self.incidents)]
         if self.rates.edges_s or self.rates.leases_s:
-            found.append(sources.RateChanges(self))
+            found["rate"] = [sources.RateChanges(self)]
         if self.silent is not None:
-            found.append(sources.LatencyEnds(self, self.silent))
-        if any(cause.kind == "slow" for cause in job.causes):
-            found.append(self.slow)
+            found["latency"] = [sources.LatencyEnds(self, self.silent)]
+            found["corruption"] = [sources.SilentStrikes(self, self.silent)]
+        found["slow node"] = [
+            sources.SlowNodeFound(self, index) for index, cause in enumerate(job.causes) if cause.kind == "slow"
+        ]
         if self.group is not None:
-            found.append(self.group)
-        found.append(sources.Strikes(self))
+            found["group"] = [self.group]
         clocks = OwnClocks(job, self.draws)
-        if clocks.laws:
-            found.append(sources.OwnStrikes(self, clocks))
-        if self.silent is not None:
-            found.append(sources.SilentStrikes(self, self.silent))
-        return found
+        found["drill"] = [sources.OwnStrikes(self, clocks, cause) for cause in clocks.laws]
+        return in_order(found)
 
     def run(self) -> Outcome:
         """Live until the work is done, the horizon comes, or too much has happened."""
@@ -167,7 +167,7 @@ class Life:
             left_s = phase.left_s()
             for source in self.sources:
                 source_left_s = source.left_s()
-                if source_left_s < left_s:
+                if is_before(source_left_s, left_s, self.now_s):
                     actor, left_s = source, source_left_s
             left_s = max(left_s, 0.0)
             self.now_s += left_s
@@ -200,7 +200,7 @@ class Life:
         self.hazards.follow(self.rates.at_risk(at))
         if self.silent is not None:
             self.silent.follow(self.rates.computing(at))
-        shares = [(cause + 1, 1.0 - self.job.causes[cause].slowdown) for cause in sorted(self.slow.found_left_s)]
+        shares = [(cause + 1, 1.0 - self.job.causes[cause].slowdown) for cause in sorted(self.slow_found_left_s)]
         if self.group is not None:
             shares.append((self.group.row, self.group.share_up))
         self.pace = _pace([*shares, (self.row, width)])
@@ -212,7 +212,7 @@ class Life:
         if stop.kind == "found" and self.silent is not None and self.silent.pending is not None:
             self.saves.distrust_after(self.silent.pending.position_s)
             self.silent.pending = None
-        self.slow.found_left_s.clear()
+        self.slow_found_left_s.clear()
         if self.group is not None:
             self.group.stop()
         self.roll_back(stop.row)
@@ -257,24 +257,28 @@ class Life:
     def pass_down(self, *lumps: tuple[str, float]) -> bool:
         """Let lumps of downtime pass, by activity; a maintenance window cuts them, passes, and makes it False."""
         for activity, seconds in lumps:
-            end_s = self.now_s + seconds
-            cut_s = min(end_s, self.job.horizon_s, self.windows.next_at_s)
-            self.books.book(self.row, activity, cut_s - self.now_s)
-            self.now_s = cut_s
-            if cut_s < end_s:
-                if cut_s >= self.job.horizon_s:
+            limit_s = min(self.job.horizon_s, self.windows.next_at_s)
+            room_s = max(limit_s - self.now_s, 0.0)
+            is_cut = is_before(room_s, seconds, self.now_s)
+            self.books.book(self.row, activity, room_s if is_cut else seconds)
+            if is_cut:
+                self.now_s = limit_s
+                if limit_s >= self.job.horizon_s:
                     raise Ended(Outcome.HORIZON)
                 self.serve_window()
                 return False
+            self.now_s += seconds
         return True
 
     def serve_window(self) -> None:
         """Let a maintenance window pass that begins now."""
         self.count_event()
-        passed_s = min(self.windows.duration_s, self.job.horizon_s - self.now_s)
+        room_s = max(self.job.horizon_s - self.now_s, 0.0)
+        is_cut = is_before(room_s, self.windows.duration_s, self.now_s)
+        passed_s = room_s if is_cut else self.windows.duration_s
         self.books.book(self.books.planned, "maintenance", passed_s)
         self.now_s += passed_s
-        if passed_s < self.windows.duration_s:
+        if is_cut:
             self.now_s = self.job.horizon_s
             raise Ended(Outcome.HORIZON)
         self.windows.next_at_s += self.windows.every_s

@@ -11,6 +11,7 @@ from mcettr.model.params import Params
 from mcettr.model.physics import Retention
 
 _CLOSE = 1e-9
+"""Share of the work within which two saves hold the same."""
 
 
 @dataclass
@@ -43,6 +44,7 @@ class Saves:
 
     def __init__(self, job: Params) -> None:
         self.interval_s = job.checkpoint.interval_s
+        self._close_s = _CLOSE * min(self.interval_s, job.work_s, job.horizon_s)
         self.retention = job.checkpoint.retention or Retention()
         self.resumes = job.resumes > 0
         self.index = 0  # newest main save
@@ -58,9 +60,11 @@ class Saves:
         return max(self.base_s, *(extra.position_s for extra in self._extras()), 0.0)
 
     def _extras(self) -> list[Extra]:
-        """Return the extra saves, newest first, the local one at a tie."""
-        extras = [extra for extra in (self.local, self.graceful) if extra is not None]
-        return sorted(extras, key=lambda extra: -extra.position_s)
+        """Return the extra saves, newest first, the local one where both hold the same."""
+        local, graceful = self.local, self.graceful
+        is_older = local is not None and graceful is not None and self._is_less(local.position_s, graceful.position_s)
+        extras = (graceful, local) if is_older else (local, graceful)
+        return [extra for extra in extras if extra is not None]
 
     def add_main(self, position_s: float) -> None:
         """Let a regular main save become durable."""
@@ -70,9 +74,9 @@ class Saves:
 
     def drop_after(self, position_s: float) -> None:
         """Drop the extra saves that hold more than this work."""
-        if self.local is not None and self.local.position_s > position_s:
+        if self.local is not None and self._is_less(position_s, self.local.position_s):
             self.local = None
-        if self.graceful is not None and self.graceful.position_s > position_s:
+        if self.graceful is not None and self._is_less(position_s, self.graceful.position_s):
             self.graceful = None
 
     def distrust_after(self, position_s: float) -> None:
@@ -107,7 +111,10 @@ class Saves:
         """
         reads_s = 0.0
         for extra in self._extras():
-            if extra.position_s < self.base_s or (extra is self.graceful and extra.position_s == self.base_s):
+            # What the main save holds too is read from the local tier, but not from a graceful save.
+            if self._is_less(extra.position_s, self.base_s) or (
+                extra is self.graceful and not self._is_less(self.base_s, extra.position_s)
+            ):
                 continue
             purpose = streams.BAD_LOCAL if extra is self.local else streams.BAD_GRACEFUL
             reads_s += local_s if extra is self.local else main_s
@@ -145,3 +152,7 @@ class Saves:
         """Return the newest permanent save up to `index`; 0, the start, if there is none."""
         every = self.retention.permanent_every
         return 0 if math.isinf(every) else int(every * math.floor(index / every))
+
+    def _is_less(self, work_s: float, other_s: float) -> bool:
+        """Return whether a save holds less than another one, by more than roundings."""
+        return work_s < other_s * (1.0 - _CLOSE) - self._close_s

@@ -13,6 +13,7 @@ from mcettr.engine.timeline.hazards import OwnClocks, Strike
 from mcettr.engine.timeline.silent import Corruption, SilentHazard
 from mcettr.engine.timeline.training import Training
 from mcettr.model.budget import Outcome
+from mcettr.model.order import is_before
 
 if TYPE_CHECKING:
     from mcettr.engine.timeline.life import Life
@@ -53,10 +54,11 @@ class WindowBegins(Still):
         life, stopping = self.life, self.life.phase.stopping
         if stopping is not None and stopping.kind == "maintenance":
             return math.inf
-        at_s = life.windows.next_at_s
-        noticed = gives_time(life.windows.notice_s, life.write_s) and at_s - life.write_s >= life.now_s
+        begins_s = life.windows.next_at_s - life.now_s
+        in_time = not is_before(begins_s - life.write_s, 0.0, life.now_s)
+        noticed = gives_time(life.windows.notice_s, life.write_s) and in_time
         self._saves = noticed and stopping is None and life.phase.in_training
-        return at_s - life.write_s - life.now_s if self._saves else at_s - life.now_s
+        return begins_s - life.write_s if self._saves else begins_s
 
     def happen(self) -> None:
         """Begin the save, or stop at once."""
@@ -140,34 +142,33 @@ class LatencyEnds:
         self.life.find_corruption()
 
 
-class SlowNodes:
-    """The slow nodes that are not known yet, one a cause: time at risk until each is (inf once it is)."""
+class SlowNodeFound:
+    """The slow node of a cause, if it has one, becomes known after some time at risk."""
 
-    def __init__(self, life: Life) -> None:
-        self.life = life
-        self.found_left_s: dict[int, float] = {}
+    def __init__(self, life: Life, cause: int) -> None:
+        self.life, self.cause = life, cause
 
     def left_s(self) -> float:
-        """Return the time until the next one is known."""
-        return min(self.found_left_s.values(), default=math.inf)
+        """Return the time until it is known."""
+        return self.life.slow_found_left_s.get(self.cause, math.inf)
 
     def passed(self, seconds: float) -> None:
         """Let time at risk pass."""
-        for cause in self.found_left_s:
-            self.found_left_s[cause] -= seconds
+        if self.cause in self.life.slow_found_left_s:
+            self.life.slow_found_left_s[self.cause] -= seconds
 
     def happen(self) -> None:
         """Stop gracefully to replace the node."""
-        cause = min(self.found_left_s, key=lambda index: self.found_left_s[index])
-        self.found_left_s[cause] = math.inf
-        self.life.stop_gracefully(Stop("graceful", cause + 1, cause), self.life.write_s)
+        self.life.slow_found_left_s[self.cause] = math.inf
+        self.life.stop_gracefully(Stop("graceful", self.cause + 1, self.cause), self.life.write_s)
 
-    def slow_down(self, strike: Strike) -> None:
-        """Let a node become slow, unless the cause has one already."""
-        life = self.life
-        if strike.cause not in self.found_left_s:
-            self.found_left_s[strike.cause] = found_after_s(life.job, life.draws, strike.cause, SLOW, strike.number)
-            life.changed = True
+
+def slow_down(life: Life, strike: Strike) -> None:
+    """Let a node become slow, unless the cause has one already."""
+    if strike.cause not in life.slow_found_left_s:
+        found_s = found_after_s(life.job, life.draws, strike.cause, SLOW, strike.number)
+        life.slow_found_left_s[strike.cause] = found_s
+        life.changed = True
 
 
 class Strikes:
@@ -186,16 +187,22 @@ class Strikes:
 
 
 class OwnStrikes:
-    """The events of causes with a law of their own."""
+    """The events of a cause with a law of its own."""
 
-    def __init__(self, life: Life, clocks: OwnClocks) -> None:
-        self.life, self.clocks = life, clocks
-        self.left_s = clocks.left_s
-        self.passed = clocks.passed
+    def __init__(self, life: Life, clocks: OwnClocks, cause: int) -> None:
+        self.life, self.clocks, self.cause = life, clocks, cause
+
+    def left_s(self) -> float:
+        """Return the time at risk until the next event."""
+        return self.clocks.left_s[self.cause]
+
+    def passed(self, seconds: float) -> None:
+        """Let time at risk pass."""
+        self.clocks.left_s[self.cause] -= seconds
 
     def happen(self) -> None:
         """Let one strike."""
-        fail(self.life, self.clocks.strike(self.life.hazards.n_spent))
+        fail(self.life, self.clocks.strike(self.cause, self.life.hazards.n_spent))
 
 
 class SilentStrikes:
@@ -230,7 +237,7 @@ def fail(life: Life, strike: Strike) -> None:
     """Let a cause strike: slow the job down, take a group out, or stop the job."""
     cause, row, phase = life.job.causes[strike.cause], strike.cause + 1, life.phase
     if cause.kind == "slow":
-        life.slow.slow_down(strike)
+        slow_down(life, strike)
         return
     preempts = cause.kind == "preemption"
     if preempts and gives_time(cause.notice_s, life.write_s):

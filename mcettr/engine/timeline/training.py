@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mcettr.engine.timeline.happenings import Ended, Stop, Stopped
 from mcettr.engine.timeline.saves import Extra
 from mcettr.model.budget import Outcome
+from mcettr.model.order import is_before
 
 if TYPE_CHECKING:
     from mcettr.engine.timeline.life import Life
@@ -59,7 +60,8 @@ class Training(Phase):
     """Training from a restore until the job stops, or is done.
 
     A main interval is divided into sub-intervals, each of which ends with a save: the last with a main one, the others
-    with a local one. Time is blocked, or computing; writes go on beside it.
+    with a local one. A main save may leave a copy in the local tier. Time is blocked, or computing; writes go on beside
+    it.
     """
 
     in_training = True
@@ -109,7 +111,10 @@ class Training(Phase):
                 ends["due"] = rest_s / self.speed if self.speed > 0 else math.inf
             elif not self._writing():
                 ends["due"] = 0.0
-        self._next = min(ends, key=lambda name: ends[name])
+        self._next = "verified"
+        for name, left_s in ends.items():
+            if is_before(left_s, ends[self._next], self.life.now_s):
+                self._next = name
         return ends[self._next]
 
     @property
@@ -177,17 +182,19 @@ class Training(Phase):
             self._stopped()
 
     def _begin_save(self) -> None:
-        life, local = self.life, self.plan.local
-        if self._is_main():
-            self.blocked_s = self.plan.verify_s + life.stall_s
-            self.main = Write(life.work_s, self.plan.verify_s + life.write_s)
-            self.verifying_s = self.plan.verify_s if self.plan.verify_s > 0 else math.inf
+        life, local, verify_s = self.life, self.plan.local, self.plan.verify_s
+        is_main = self._is_main()
+        self.verifying_s = verify_s if verify_s > 0 else math.inf
+        if is_main:
+            self.blocked_s = verify_s + life.stall_s
+            self.main = Write(life.work_s, verify_s + life.write_s)
             self.began_s, self.sub = life.work_s, 0
         else:
             assert local is not None
-            self.blocked_s = local.stall_s
+            self.blocked_s = verify_s + local.stall_s
             self.sub += 1
-            self.local = Write(life.work_s, local.write_time_s)
+        if local is not None and (local.holds_main > 0 or not is_main):
+            self.local = Write(life.work_s, verify_s + local.write_time_s)
 
     def _main_durable(self) -> None:
         assert self.main is not None
