@@ -27,7 +27,7 @@ class Estimates:
 
     `values` and `se` hold the same keys: ``ettr`` and ``ettr_occupied`` (ratios of sums; with uncertain rates the
     mean over rate draws), ``ettr_timeline_mean``, ``elapsed_s``, ``held_s``, ``productive_s``, ``interruptions``,
-    ``checkpoints_written`` (cells,); ``time_fraction`` (cells, 11 activities); with batch-means errors
+    ``checkpoints_written`` (cells,); ``time_fraction`` (cells, 11 activities);
     ``interruptions_by_cause`` (cells, failure causes) and ``lost_s`` (cells, causes, activities), mean seconds a
     timeline. With spares also ``spare_wait_probability``, the share of recoveries in need of a node that found too
     few spares (NaN where no recovery needed one), and ``nodes_out_mean``, the nodes in repair at a random instant.
@@ -133,9 +133,9 @@ def estimates_of(tally: Tally, failure_causes: tuple[str, ...], scale: Scale) ->
 def _values(tally: Tally, n: Array, n_causes: int) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return the estimates by name, and their standard errors."""
     value, error = ratios(tally)
-    n_blocks = tally.n_blocks.astype(np.float64)
+    units = tally.n_units
     with np.errstate(divide="ignore", invalid="ignore"):
-        table_se = np.sqrt(tally.table_m2 / (n * (n_blocks - 1.0))[:, None, None])
+        table_se = np.sqrt(tally.m2_by_cause / np.where(units > 1, units * (units - 1.0), np.nan)[:, None, None])
 
     def named(metrics: Array, table: Array) -> dict[str, Array]:
         column = {name: metrics[:, index] for index, name in enumerate(METRICS)}
@@ -150,7 +150,7 @@ def _values(tally: Tally, n: Array, n_causes: int) -> tuple[dict[str, Array], di
             found |= {"spare_wait_probability": column["exhausted_share"], "nodes_out_mean": column["nodes_out"]}
         return found
 
-    return named(value, tally.table_mean), named(error, table_se)
+    return named(value, tally.mean_by_cause), named(error, table_se)
 
 
 def _completion(tally: Tally, capped: NDArray[np.int64], grouped: bool) -> tuple[Array, Array, Array]:
