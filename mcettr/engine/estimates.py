@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from scipy import special
 
 from mcettr.engine.tallies import RATIO_BINS, STRETCH_S, TIME_BINS, Array, Scale, Tally
+from mcettr.engine.unseen import Foreseen, Unseen
 from mcettr.kernels.account import INTERRUPTIONS
 from mcettr.kernels.moments import METRICS, OVER_ELAPSED, WITHIN
 from mcettr.kernels.streams import RATE_GROUP
-from mcettr.model.budget import Outcome, cause_rows
+from mcettr.model.budget import ACTIVITIES, Outcome, cause_rows
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99, 0.999)
 _SPREADS = ("ettr", "interruptions", "elapsed_s")
@@ -101,11 +102,24 @@ def ratios(tally: Tally) -> tuple[Array, Array]:
     return ratio, np.where(n > 1, np.sqrt(variance) / np.abs(tally.mean_denominator), np.nan)
 
 
-def estimates_of(tally: Tally, failure_causes: tuple[str, ...], scale: Scale) -> Estimates:
-    """Return the estimates that a tally gives."""
+def ettr_error(tally: Tally, foreseen: Foreseen) -> Array:
+    """Return the standard error of ettr, (cells,)."""
+    value, error = ratios(tally)
+    n, elapsed_s = tally.n_timelines.astype(np.float64), tally.mean_numerator[:, METRICS.index("elapsed_s")]
+    more = foreseen.unseen(tally).of_ratio(None, value[:, 0], elapsed_s, n)
+    return np.asarray(np.sqrt(np.square(error[:, 0]) + more))
+
+
+def estimates_of(
+    tally: Tally, failure_causes: tuple[str, ...], scale: Scale, foreseen: Foreseen | None = None
+) -> Estimates:
+    """Return the estimates that a tally gives; errors know of rare events if `foreseen` is given."""
     n = tally.n_timelines.astype(np.float64)
     capped = tally.outcomes[:, Outcome.CAPPED]
     values, se = _values(tally, n, len(failure_causes))
+    if foreseen is not None:
+        more = _variances(values, foreseen.unseen(tally), n, scale)
+        se |= {name: np.sqrt(np.square(se[name]) + variance) for name, variance in more.items()}
     probability, low, high = _completion(tally, capped, scale.grouped)
     spread, run_to_run, between = _spreads(tally, n, scale.grouped)
     return Estimates(
@@ -151,6 +165,38 @@ def _values(tally: Tally, n: Array, n_causes: int) -> tuple[dict[str, Array], di
         return found
 
     return named(value, tally.mean_by_cause), named(error, table_se)
+
+
+def _variances(values: dict[str, Array], unseen: Unseen, n: Array, scale: Scale) -> dict[str, Array]:
+    """Return the variance of estimates that is due to what the timelines have hardly seen.
+
+    An event that costs time makes a timeline longer until the horizon cuts it off, and then costs productive time.
+    """
+    ettr, elapsed_s, held_s = values["ettr"], values["elapsed_s"], values["held_s"]
+    n_causes = values["interruptions_by_cause"].shape[1]
+    lost_s2 = unseen.of_seconds(n)
+    each_s2 = lost_s2 * np.square(n)[:, None] / np.maximum(unseen.at_most, 1e-300)
+    room_s = np.maximum(scale.horizon_s - elapsed_s, 0.0)[:, None]
+    longer = np.square(room_s) / np.maximum(np.maximum(each_s2, np.square(room_s)), 1e-300)
+    relative = np.minimum(lost_s2 / np.square(elapsed_s)[:, None], unseen.at_most / np.square(n)[:, None])
+    fractions = [
+        unseen.of_ratio(activity or None, values["time_fraction"][:, activity], elapsed_s, n)
+        for activity in range(len(ACTIVITIES))
+    ]
+    table = np.zeros_like(values["lost_s"])
+    table[:, 1 : 1 + n_causes] = unseen.lost_s2[:, :n_causes] / np.square(n)[:, None, None]
+    return {
+        "ettr": unseen.of_ratio(None, ettr, elapsed_s, n),
+        "ettr_occupied": unseen.of_ratio(None, values["ettr_occupied"], held_s, n, held=True),
+        "ettr_timeline_mean": np.square(ettr) * relative.sum(axis=1),
+        "time_fraction": np.stack(fractions, axis=1),
+        "elapsed_s": (lost_s2 * longer).sum(axis=1),
+        "held_s": (unseen.of_seconds(n, held=True) * longer).sum(axis=1),
+        "productive_s": np.square(ettr) * (lost_s2 * (1.0 - longer)).sum(axis=1),
+        "interruptions": unseen.events.sum(axis=1) / np.square(n),
+        "interruptions_by_cause": unseen.events[:, :n_causes] / np.square(n)[:, None],
+        "lost_s": table,
+    }
 
 
 def _completion(tally: Tally, capped: NDArray[np.int64], grouped: bool) -> tuple[Array, Array, Array]:
