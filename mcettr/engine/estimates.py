@@ -20,6 +20,12 @@ QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.8, 0.9, 0.95, 0.99, 0.999)
 _SPREADS = ("ettr", "interruptions", "elapsed_s")
 """Names of the metrics `WITHIN` in `Estimates.run_to_run_sd`."""
 _Z95 = float(special.ndtri(0.975))
+FEW_UNITS = 64
+"""Below so many independent units (groups of timelines where these share uncertain rates) errors are widened so that
+an estimate and 1.96 errors around it still are a 95 % interval."""
+
+_FEW_WITNESSES = 4.0
+"""Groups of timelines that hold an outcome, below which their correlation is taken for nearly 1."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +99,21 @@ def ratios(tally: Tally) -> tuple[Array, Array]:
     """Return every metric and its standard error, (cells, metrics).
 
     For r = mean(y) / mean(x) over n independent units, var(r) = var(y - r x) / (n mean(x)^2) (Cochran 1977, eq. 2.39).
+    Errors of fewer than `FEW_UNITS` units are widened (see there).
     """
     n = tally.n_units[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = tally.mean_numerator / tally.mean_denominator
         squares = tally.m2_numerator - 2.0 * ratio * tally.m2_cross + np.square(ratio) * tally.m2_denominator
         variance = np.maximum(squares, 0.0) / (n - 1.0) / n
-    return ratio, np.where(n > 1, np.sqrt(variance) / np.abs(tally.mean_denominator), np.nan)
+        error = np.sqrt(variance) / np.abs(tally.mean_denominator) * _widened(n)
+    return ratio, np.where(n > 1, error, np.nan)
+
+
+def _widened(n_units: Array) -> Array:
+    """Return Student's quantile over the normal one where few units tell how they spread; nan for a single one."""
+    few = np.where(n_units < FEW_UNITS, n_units, np.inf)
+    return np.asarray(special.stdtrit(np.where(np.isinf(few), 1e9, few - 1.0), 0.975) / _Z95)
 
 
 def ettr_error(tally: Tally, foreseen: Foreseen) -> Array:
@@ -149,7 +163,8 @@ def _values(tally: Tally, n: Array, n_causes: int) -> tuple[dict[str, Array], di
     value, error = ratios(tally)
     units = tally.n_units
     with np.errstate(divide="ignore", invalid="ignore"):
-        table_se = np.sqrt(tally.m2_by_cause / np.where(units > 1, units * (units - 1.0), np.nan)[:, None, None])
+        of_mean = _widened(units) / np.sqrt(np.where(units > 1, units * (units - 1.0), np.nan))
+        table_se = np.sqrt(tally.m2_by_cause) * of_mean[:, None, None]
 
     def named(metrics: Array, table: Array) -> dict[str, Array]:
         column = {name: metrics[:, index] for index, name in enumerate(METRICS)}
@@ -184,7 +199,7 @@ def _variances(values: dict[str, Array], unseen: Unseen, n: Array, scale: Scale)
         for activity in range(len(ACTIVITIES))
     ]
     table = np.zeros_like(values["lost_s"])
-    table[:, 1 : 1 + n_causes] = unseen.lost_s2[:, :n_causes] / np.square(n)[:, None, None]
+    table[:, : 1 + n_causes] = unseen.lost_s2[:, : 1 + n_causes] / np.square(n)[:, None, None]
     return {
         "ettr": unseen.of_ratio(None, ettr, elapsed_s, n),
         "ettr_occupied": unseen.of_ratio(None, values["ettr_occupied"], held_s, n, held=True),
@@ -194,7 +209,7 @@ def _variances(values: dict[str, Array], unseen: Unseen, n: Array, scale: Scale)
         "held_s": (unseen.of_seconds(n, held=True) * longer).sum(axis=1),
         "productive_s": np.square(ettr) * (lost_s2 * (1.0 - longer)).sum(axis=1),
         "interruptions": unseen.events.sum(axis=1) / np.square(n),
-        "interruptions_by_cause": unseen.events[:, :n_causes] / np.square(n)[:, None],
+        "interruptions_by_cause": unseen.events[:, 1 : 1 + n_causes] / np.square(n)[:, None],
         "lost_s": table,
     }
 
@@ -203,21 +218,37 @@ def _completion(tally: Tally, capped: NDArray[np.int64], grouped: bool) -> tuple
     """Return shares done by each deadline with Wilson (1927) intervals.
 
     Timelines that share rates are not independent: the interval then uses the number of independent timelines that
-    would have the same variance. Capped timelines count as late in the low end and as done in the high end.
+    would have the same variance (see `_independent`). Capped timelines count as late in the low end and as done in the
+    high end.
     """
     n = tally.n_timelines.astype(np.float64)[:, None]
     share = tally.done_by / n
-    effective = n
-    if grouped:
-        size = RATE_GROUP
-        n_groups = n / size
-        spread = tally.done_squares / n_groups - np.square(share * size)
-        variance = spread / np.square(size) / np.maximum(n_groups - 1, 1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            effective = np.clip(np.where(variance > 0, share * (1 - share) / variance, n_groups), 1.0, n)
+    effective = _independent(tally.done_by, tally.done_squares, n) if grouped else n
     low, _ = _wilson(share, effective)
     _, high = _wilson(np.minimum(share + capped[:, None] / n, 1.0), effective)
     return share, np.minimum(low, share), np.maximum(high, share)
+
+
+def _independent(done: Array, squares: Array, n: Array) -> Array:
+    """Return how many independent timelines say as much of a share as `n` in groups that share rates.
+
+    Between the number of groups, where their timelines all agree, and `n`: n / (1 + (size - 1) rho), rho their
+    correlation. The estimate of rho rests on the groups that hold the rarer outcome; where these are few it goes to 1.
+    Fewer groups count less still, as Student's quantile does (Korn and Graubard 1998).
+    """
+    size = RATE_GROUP
+    n_groups = np.maximum(n / size, 2.0)
+    share = done / n
+    late_squares = n * size - 2.0 * size * done + squares
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_done, of_late = np.square(done) / squares, np.square(n - done) / late_squares
+        variance = (squares / n_groups - np.square(share * size)) / np.square(size) / (n_groups - 1.0)
+        rho = np.clip((n * variance / (share * (1.0 - share)) - 1.0) / (size - 1.0), 0.0, 1.0)
+    witnesses = np.nan_to_num(np.minimum(of_done, of_late))
+    unsure = 1.0 / (1.0 + np.square(witnesses / _FEW_WITNESSES))
+    rho = np.nan_to_num(rho, nan=1.0) * (1.0 - unsure) + unsure
+    student = special.stdtrit(n_groups - 1.0, 0.975) / _Z95
+    return np.asarray(np.maximum(n / (1.0 + (size - 1.0) * rho) / np.square(student), 1.0))
 
 
 def _wilson(share: Array, n: Array) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ cell, what the spread lacks of this variance is added to it. Costs of one event 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from mcettr.kernels.account import INTERRUPTIONS
 from mcettr.kernels.moments import METRICS
 from mcettr.kernels.streams import RATE_GROUP
 from mcettr.model.budget import ACTIVITIES, UNHELD
-from mcettr.model.distributions import Distribution, fixed, is_fixed, mean, sample, scaled
+from mcettr.model.distributions import Distribution, is_fixed, mean, sample, scaled
 from mcettr.model.mean_rates import mean_rate_per_s
 from mcettr.model.params import Cause, Params
 from mcettr.model.physics import Incidents
@@ -33,6 +33,8 @@ Array = NDArray[np.float64]
 
 FEW = 20.0
 """Fewer events than this many say little about how their costs spread."""
+_OF_SQUARES = 5.0
+"""Variance of the squares of exponential draws over the square of their mean."""
 _NODES, _WEIGHTS = np.polynomial.laguerre.laggauss(16)
 _NOT_AT_RISK = [ACTIVITIES.index(name) for name in ("detection", "diagnosis", "spare_wait", "queue", "maintenance")]
 _HELD = np.array([name not in UNHELD for name in ACTIVITIES])
@@ -45,7 +47,7 @@ class Unseen:
     Parameters
     ----------
     lost_s2 : ndarray, shape (cells, sources, activities)
-        Variance of the seconds lost to each source, s^2; the first sources are the failure causes.
+        Variance of the seconds lost to each source, s^2; sources are the first start, the failure causes, and others.
     events : ndarray, shape (cells, sources)
         Variance of the number of events.
     at_most : ndarray, shape (cells, sources)
@@ -94,28 +96,47 @@ class Foreseen:
         """Return what the spread between the timelines of the tally lacks."""
         n = tally.n_timelines.astype(np.float64)
         seen = _sums(tally)
-        lost_s = tally.mean_by_cause[:, :, :INTERRUPTIONS]
-        elapsed_s = tally.mean_numerator[:, METRICS.index("elapsed_s")]
-        at_risk_s = n * np.maximum(elapsed_s - lost_s[:, :, _NOT_AT_RISK].sum(axis=(1, 2)), 0.0)
-        n_failures = n[:, None] * tally.mean_by_cause[:, 1 : 1 + len(self.rates_per_s), INTERRUPTIONS]
-        parts = []
+        total = tally.mean_by_cause * n[:, None, None]
+        elapsed_s = n * tally.mean_numerator[:, METRICS.index("elapsed_s")]
+        at_risk_s = np.maximum(elapsed_s - total[:, :, _NOT_AT_RISK].sum(axis=(1, 2)), 0.0)
+        rows = [self._of_start(n, seen[:, 0])]
         for index, cause in enumerate(self.params.causes):
-            events = np.maximum(self.rates_per_s[index] * at_risk_s, n_failures[:, index])
-            parts.append(self._of_cause(cause, events, seen[:, 1 + index]))
-        n_starts = n + n_failures.sum(axis=1)
-        parts += list(self._of_all(n_starts, n * elapsed_s))
-        if not parts:
-            empty = np.zeros((len(n), 0))
-            return Unseen(np.zeros((len(n), 0, len(ACTIVITIES))), empty, empty)
-        return Unseen(*(np.stack(part, axis=1) for part in zip(*parts, strict=True)))
+            row = 1 + index
+            events = np.maximum(self.rates_per_s[index] * at_risk_s, total[:, row, INTERRUPTIONS])
+            rows.append(self._of_cause(cause, events, total[:, row], seen[:, row]))
+        n_starts = n + total[:, :, INTERRUPTIONS].sum(axis=1)
+        n_waits = n * tally.mean_numerator[:, METRICS.index("exhausted_share")]
+        rows += list(self._of_all(n_starts, elapsed_s, np.maximum(n_waits, tally.n_waited), seen))
+        return Unseen(*(np.stack(part, axis=1) for part in zip(*rows, strict=True)))
 
-    def _of_cause(self, cause: Cause, events: Array, seen: Array) -> tuple[Array, Array, Array]:
+    def _of_start(self, n: Array, seen: Array) -> tuple[Array, Array, Array]:
+        """Return what the first start costs less when a failure cuts it short."""
+        recovery = self.params.recovery
+        start_s = sum(
+            (mean(law) for _, law in (*recovery.startup, *recovery.startup_if_replaced)), start=np.zeros(len(n))
+        )
+        struck = np.minimum(n * start_s * self._rate_per_s(), n)
+        lost_s2 = np.zeros((len(n), len(ACTIVITIES)))
+        law = Distribution("uniform", (0.0 * start_s, start_s))
+        for activity, draws, paid in (("startup", struck, law), ("queue", n, recovery.queue_wait)):
+            column = ACTIVITIES.index(activity)
+            lost_s2[:, column] = self._missing(paid, draws, seen[:, column], draws)
+        return lost_s2, np.zeros(len(n)), np.minimum(struck, FEW)
+
+    def _rate_per_s(self) -> Array:
+        """Return the failures of all causes a second at risk."""
+        return np.asarray(sum(self.rates_per_s, start=np.zeros(len(self.params.work_s))))
+
+    def _of_cause(self, cause: Cause, events: Array, total: Array, seen: Array) -> tuple[Array, Array, Array]:
         """Return variances by activity and of the number of events, and how many events matter."""
         lost_s2 = np.zeros((len(events), len(ACTIVITIES)))
+        n_seen2 = seen[:, INTERRUPTIONS]
+        counts = np.where(events < FEW, np.maximum(events - n_seen2, 0.0), 0.0)
         for activity, law in self._costs(cause):
             column = ACTIVITIES.index(activity)
-            lost_s2[:, column] += self._missing(law, events, seen[:, column])
-        counts = np.where(events < FEW, np.maximum(events - seen[:, INTERRUPTIONS], 0.0), 0.0)
+            paid = (total[:, column] > 0.0) | (total[:, INTERRUPTIONS] < FEW)
+            missing = self._missing(law, events, seen[:, column], n_seen2 + counts)
+            lost_s2[:, column] += np.where(paid, missing, 0.0)
         return lost_s2, counts, np.minimum(events, FEW)
 
     def _costs(self, cause: Cause) -> Iterator[tuple[str, Distribution]]:
@@ -139,14 +160,23 @@ class Foreseen:
             np.minimum(np.minimum(params.checkpoint.interval_s, work_s), 2.0 / np.maximum(rate_per_s, 1e-300))
         )
 
-    def _of_all(self, n_starts: Array, elapsed_s: Array) -> Iterator[tuple[Array, Array, Array]]:
-        """Yield the same for what no cause counts: humans called after failed starts, and incidents."""
-        failing, incidents = self.params.recovery.start_failure, self.params.incidents
+    def _of_all(
+        self, n_starts: Array, elapsed_s: Array, n_waits: Array, seen: Array
+    ) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield the same for what is not of one cause: failed starts, incidents, waits for spares."""
+        recovery, incidents = self.params.recovery, self.params.incidents
+        failing, spares, none = recovery.start_failure, recovery.spares, 0.0 * n_starts
         if failing is not None:
             events = n_starts * np.power(failing.probability, failing.max_attempts)
-            yield self._apart("startup", failing.escalation, events)
+            yield self._apart("startup", failing.escalation, events, none)
         if incidents is not None:
-            yield self._apart("rework", self._idle(incidents), incidents.rate_per_s * elapsed_s)
+            yield self._apart("rework", self._idle(incidents), incidents.rate_per_s * elapsed_s, none)
+        if spares is not None:
+            # How long a wait is no distribution says: what a few have shown of their spread is widened.
+            lost_s2 = np.zeros((len(n_waits), len(ACTIVITIES)))
+            column = ACTIVITIES.index("spare_wait")
+            lost_s2[:, column] = seen[:, :, column].sum(axis=1) * np.sqrt(_OF_SQUARES / np.maximum(n_waits, 1.0))
+            yield lost_s2, none, np.minimum(n_waits, FEW)
 
     def _idle(self, incidents: Incidents) -> Distribution:
         """Return about how much time an incident costs: a share of its length."""
@@ -161,14 +191,28 @@ class Foreseen:
         share = np.maximum(lost, 0.0) / (1.0 + np.maximum(lost, 0.0))
         return Distribution("exponential", (share * incidents.mean_duration_s,))
 
-    def _apart(self, activity: str, law: Distribution, events: Array) -> tuple[Array, Array, Array]:
+    def _apart(self, activity: str, law: Distribution, events: Array, seen_s2: Array) -> tuple[Array, Array, Array]:
         lost_s2 = np.zeros((len(events), len(ACTIVITIES)))
-        lost_s2[:, ACTIVITIES.index(activity)] = self._missing(law, events, np.zeros(len(events)))
+        lost_s2[:, ACTIVITIES.index(activity)] = self._missing(law, events, seen_s2, events)
         return lost_s2, np.zeros(len(events)), np.minimum(events, FEW)
 
-    def _missing(self, law: Distribution, n_draws: Array, seen_s2: Array) -> Array:
-        """Return the variance of the sum of draws that the spread lacks."""
-        tail, whole = (_mean_squares(law, n_draws, self.params.horizon_s, few) for few in (FEW, np.inf))
+    def _missing(self, law: Distribution, n_draws: Array, seen_s2: Array, n_draws2: Array) -> Array:
+        """Return the variance of the sum of draws that the spread lacks.
+
+        Parameters
+        ----------
+        law : Distribution
+            Of one draw, seconds.
+        n_draws, n_draws2 : ndarray
+            How many are expected in all timelines of a cell, and the variance of that number.
+        seen_s2 : ndarray
+            Variance of the sum according to the spread.
+        """
+        longest_s = self.params.horizon_s
+        tail = _sum_of_powers(law, n_draws, longest_s, 2, FEW)
+        average = _sum_of_powers(law, n_draws, longest_s, 1) / np.maximum(n_draws, 1e-300)
+        squares = _sum_of_powers(law, n_draws, longest_s, 2)
+        whole = squares + np.square(average) * (n_draws2 - n_draws)
         return np.asarray(np.minimum(tail, np.maximum(whole - seen_s2, 0.0)))
 
 
@@ -178,17 +222,17 @@ def _sums(tally: Tally) -> Array:
     return tally.m2_by_cause * np.where(grouped, float(RATE_GROUP) ** 2, 1.0)[:, None, None]
 
 
-def _mean_squares(law: Distribution, n_draws: Array, longest_s: Any, few: float) -> Array:
-    """Return the expected sum of squares of the `few` largest of a number of draws, none longer than `longest_s`.
+def _sum_of_powers(law: Distribution, n_draws: Array, longest_s: Any, power: int, few: float = np.inf) -> Array:
+    """Return the expected sum of a power of the `few` largest of a number of draws, none longer than `longest_s`.
 
-    Each part of a mixture counts as a distribution of its own. What has no tail (one value, uniform) counts if few draws
-    are expected, and not otherwise.
+    Each part of a mixture counts as a distribution of its own. What has no tail (one value, uniform) counts if few
+    draws are expected, and not otherwise.
     """
     if law.kind == "mixture":
         parts = zip(law.values, law.components, strict=True)
-        return np.asarray(sum(_mean_squares(part, n_draws * weight, longest_s, few) for weight, part in parts))
+        return np.asarray(sum(_sum_of_powers(part, n_draws * w, longest_s, power, few) for w, part in parts))
     if is_fixed(law):
-        return np.where(n_draws < few, n_draws, 0.0) * np.square(np.minimum(law.values[0], longest_s))
+        return np.where(n_draws < few, n_draws, 0.0) * np.power(np.minimum(law.values[0], longest_s), power)
     n_largest = np.where(n_draws < few, n_draws, 0.0 if law.kind == "uniform" else few)
     share = n_largest / np.maximum(n_draws, 1e-300)
     # Over the chance to be exceeded, q = share x exp(-s), by the rule of Gauss and Laguerre.
@@ -199,5 +243,5 @@ def _mean_squares(law: Distribution, n_draws: Array, longest_s: Any, few: float)
             draws_s = law.values[0] * special.gammainccinv(shape, q) / shape
         else:
             draws_s = sample(law, np.minimum(1.0 - q, 1.0 - 2.0**-53))
-    squares = np.square(np.minimum(np.nan_to_num(draws_s, nan=0.0), longest_s))
-    return np.asarray(n_largest * (_WEIGHTS[:, None] * squares).sum(axis=0))
+    powers = np.power(np.minimum(np.nan_to_num(draws_s, nan=0.0), longest_s), power)
+    return np.asarray(n_largest * (_WEIGHTS[:, None] * powers).sum(axis=0))
