@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from mcettr.engine.rare import FEW_TIMELINES, few_beyond, quantile_levels, rare_of
 from mcettr.engine.tallies import RATIO_BINS, STRETCH_S, TIME_BINS, Array, Scale, Tally
 from mcettr.engine.unseen import Foreseen, Unseen
 from mcettr.kernels.account import INTERRUPTIONS
@@ -42,6 +43,9 @@ class Estimates:
     `causes` names the rows of ``lost_s``. Completion shares count all timelines, with 95 % intervals widened by
     capped timelines. `completion_time_s` is inf beyond the finished share. `run_to_run_sd` and `rate_uncertainty_sd`
     are those of ``ettr``, ``interruptions`` and ``elapsed_s`` of one timeline, None unless rates are uncertain.
+    `left_out` says which estimates rest on fewer than 20 timelines with the event and are not to be given as numbers;
+    `low` and `high` are the ends of 95 % intervals, also of quantiles and of the finished and capped shares (nan for
+    no bound). See `mcettr.engine.rare`.
     `longest_stretch_quantile_s` is None where the loop does not follow it, the quantiles of nodes out without spares.
     """
 
@@ -63,6 +67,9 @@ class Estimates:
     longest_stretch_quantile_s: Array | None
     nodes_out_quantile: Array | None
     nodes_out_most_quantile: Array | None
+    left_out: dict[str, NDArray[np.bool_]]
+    low: dict[str, Array]
+    high: dict[str, Array]
 
 
 class Gathered:
@@ -132,10 +139,19 @@ def estimates_of(
     capped = tally.outcomes[:, Outcome.CAPPED]
     values, se = _values(tally, n, len(failure_causes))
     if foreseen is not None:
-        more = _variances(values, foreseen.unseen(tally), n, scale)
+        more = _variances(values, foreseen.unseen(tally), n)
         se |= {name: np.sqrt(np.square(se[name]) + variance) for name, variance in more.items()}
+    rare = rare_of(tally, values, len(failure_causes), foreseen)
     probability, low, high = _completion(tally, capped, scale.grouped)
     spread, run_to_run, between = _spreads(tally, n, scale.grouped)
+    quantiles = _all_quantiles(tally, n, scale, np.full((len(n), len(QUANTILES)), QUANTILES))
+    levels = quantile_levels(tally.n_units, QUANTILES)
+    ends = [_all_quantiles(tally, n, scale, level) for level in levels]
+    sure = tally.least == tally.most
+    few = few_beyond(n, QUANTILES)
+    left_out = {name: few & ~sure[:, index, None] for index, name in enumerate(_WITH_EXTREMES)}
+    left_out |= {name: few for name in quantiles if name not in left_out}
+    left_out["completion_probability"] = np.less(tally.done_by, FEW_TIMELINES)
     return Estimates(
         causes=cause_rows(failure_causes),
         n_timelines=tally.n_timelines.copy(),
@@ -145,17 +161,41 @@ def estimates_of(
         capped_fraction=capped / n,
         ettr_timeline_sd=spread["ettr"],
         interruptions_sd=spread["interruptions"],
-        ettr_timeline_quantile=_ratio_quantiles(tally, n),
-        completion_time_s=_completion_times(tally, n, scale),
+        ettr_timeline_quantile=_known(quantiles["ettr_timeline_quantile"]),
+        completion_time_s=_known(quantiles["completion_time"]),
         completion_probability=probability,
         completion_low=low,
         completion_high=high,
         run_to_run_sd=run_to_run,
         rate_uncertainty_sd=between,
-        longest_stretch_quantile_s=_stretch_quantiles(tally, n),
-        nodes_out_quantile=_whole_quantiles(tally.nodes_out_histogram, n),
-        nodes_out_most_quantile=_whole_quantiles(tally.nodes_out_most_histogram, n),
+        longest_stretch_quantile_s=quantiles["longest_stretch_quantile"],
+        nodes_out_quantile=quantiles["nodes_out_quantile"],
+        nodes_out_most_quantile=quantiles["nodes_out_most_quantile"],
+        left_out=rare.left_out | left_out,
+        low=rare.low | {name: values for name, values in ends[0].items() if values is not None},
+        high=rare.high | {name: values for name, values in ends[1].items() if values is not None},
     )
+
+
+_WITH_EXTREMES = ("ettr_timeline_quantile", "completion_time", "longest_stretch_quantile")
+"""Quantiles in the order of `Tally.least` and `Tally.most`."""
+
+
+def _known(values: Array | None) -> Array:
+    assert values is not None
+    return values
+
+
+def _all_quantiles(tally: Tally, n: Array, scale: Scale, levels: Array) -> dict[str, Array | None]:
+    """Return the quantiles at some levels (cells, levels), by name; nan where the level is."""
+    found = {
+        "ettr_timeline_quantile": _ratio_quantiles(tally, n, levels),
+        "completion_time": _completion_times(tally, n, scale, levels),
+        "longest_stretch_quantile": _stretch_quantiles(tally, n, levels),
+        "nodes_out_quantile": _whole_quantiles(tally.nodes_out_histogram, n, levels),
+        "nodes_out_most_quantile": _whole_quantiles(tally.nodes_out_most_histogram, n, levels),
+    }
+    return {name: None if part is None else np.where(np.isnan(levels), np.nan, part) for name, part in found.items()}
 
 
 def _values(tally: Tally, n: Array, n_causes: int) -> tuple[dict[str, Array], dict[str, Array]]:
@@ -182,7 +222,7 @@ def _values(tally: Tally, n: Array, n_causes: int) -> tuple[dict[str, Array], di
     return named(value, tally.mean_by_cause), named(error, table_se)
 
 
-def _variances(values: dict[str, Array], unseen: Unseen, n: Array, scale: Scale) -> dict[str, Array]:
+def _variances(values: dict[str, Array], unseen: Unseen, n: Array) -> dict[str, Array]:
     """Return the variance of estimates that is due to what the timelines have hardly seen.
 
     An event that costs time makes a timeline longer until the horizon cuts it off, and then costs productive time.
@@ -190,10 +230,9 @@ def _variances(values: dict[str, Array], unseen: Unseen, n: Array, scale: Scale)
     ettr, elapsed_s, held_s = values["ettr"], values["elapsed_s"], values["held_s"]
     n_causes = values["interruptions_by_cause"].shape[1]
     lost_s2 = unseen.of_seconds(n)
-    each_s2 = lost_s2 * np.square(n)[:, None] / np.maximum(unseen.at_most, 1e-300)
-    room_s = np.maximum(scale.horizon_s - elapsed_s, 0.0)[:, None]
-    longer = np.square(room_s) / np.maximum(np.maximum(each_s2, np.square(room_s)), 1e-300)
-    relative = np.minimum(lost_s2 / np.square(elapsed_s)[:, None], unseen.at_most / np.square(n)[:, None])
+    shorter = np.square(ettr)[:, None] * lost_s2 * (1.0 - unseen.within_room)
+    shorter = np.minimum(shorter, unseen.most * np.square(values["productive_s"] / n)[:, None])
+    relative = lost_s2 * unseen.within_life / np.square(elapsed_s)[:, None]
     fractions = [
         unseen.of_ratio(activity or None, values["time_fraction"][:, activity], elapsed_s, n)
         for activity in range(len(ACTIVITIES))
@@ -205,9 +244,9 @@ def _variances(values: dict[str, Array], unseen: Unseen, n: Array, scale: Scale)
         "ettr_occupied": unseen.of_ratio(None, values["ettr_occupied"], held_s, n, held=True),
         "ettr_timeline_mean": np.square(ettr) * relative.sum(axis=1),
         "time_fraction": np.stack(fractions, axis=1),
-        "elapsed_s": (lost_s2 * longer).sum(axis=1),
-        "held_s": (unseen.of_seconds(n, held=True) * longer).sum(axis=1),
-        "productive_s": np.square(ettr) * (lost_s2 * (1.0 - longer)).sum(axis=1),
+        "elapsed_s": (lost_s2 * unseen.within_room).sum(axis=1),
+        "held_s": (unseen.of_seconds(n, held=True) * unseen.within_room).sum(axis=1),
+        "productive_s": shorter.sum(axis=1),
         "interruptions": unseen.events.sum(axis=1) / np.square(n),
         "interruptions_by_cause": unseen.events[:, 1 : 1 + n_causes] / np.square(n)[:, None],
         "lost_s": table,
@@ -258,11 +297,11 @@ def _wilson(share: Array, n: Array) -> tuple[Array, Array]:
     return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
-def _quantiles(histogram: NDArray[np.int64], n: Array, levels: tuple[float, ...]) -> Array:
+def _quantiles(histogram: NDArray[np.int64], n: Array, levels: Array) -> Array:
     """Return positions in bins at which each share of `n` is reached, linear inside a bin; inf where it never is."""
     total = np.cumsum(histogram, axis=1)
-    result = np.full((len(histogram), len(levels)), np.inf)
-    for index, level in enumerate(levels):
+    result = np.full(levels.shape, np.inf)
+    for index, level in enumerate(np.nan_to_num(levels).T):
         wanted = level * n
         reached = total >= np.maximum(wanted, 1e-300)[:, None]
         bin_ = reached.argmax(axis=1)
@@ -273,21 +312,21 @@ def _quantiles(histogram: NDArray[np.int64], n: Array, levels: tuple[float, ...]
     return result
 
 
-def _ratio_quantiles(tally: Tally, n: Array) -> Array:
-    position = np.maximum(_quantiles(tally.ratio_histogram, n, QUANTILES) - 1.0, 0.0)
+def _ratio_quantiles(tally: Tally, n: Array, levels: Array) -> Array:
+    position = np.maximum(_quantiles(tally.ratio_histogram, n, levels) - 1.0, 0.0)
     return np.clip(position / RATIO_BINS, tally.least[:, :1], tally.most[:, :1])
 
 
-def _completion_times(tally: Tally, n: Array, scale: Scale) -> Array:
-    position = _quantiles(tally.time_histogram, n, QUANTILES)
+def _completion_times(tally: Tally, n: Array, scale: Scale, levels: Array) -> Array:
+    position = _quantiles(tally.time_histogram, n, levels)
     time_s = _time_at(position, scale.work_s[:, None], scale.horizon_s[:, None])
     return np.where(np.isfinite(position), np.clip(time_s, tally.least[:, 1:2], tally.most[:, 1:2]), np.inf)
 
 
-def _stretch_quantiles(tally: Tally, n: Array) -> Array | None:
+def _stretch_quantiles(tally: Tally, n: Array, levels: Array) -> Array | None:
     if tally.stretch_histogram is None:
         return None
-    time_s = _time_at(_quantiles(tally.stretch_histogram, n, QUANTILES), *STRETCH_S)
+    time_s = _time_at(_quantiles(tally.stretch_histogram, n, levels), *STRETCH_S)
     return np.clip(time_s, tally.least[:, 2:], tally.most[:, 2:])
 
 
@@ -297,12 +336,12 @@ def _time_at(position: Array, first_s: Any, last_s: Any) -> Array:
         return np.asarray(first_s * np.power(last_s / first_s, position / TIME_BINS))
 
 
-def _whole_quantiles(histogram: NDArray[np.int64] | None, n: Array) -> Array | None:
+def _whole_quantiles(histogram: NDArray[np.int64] | None, n: Array, levels: Array) -> Array | None:
     """Return the least whole numbers that at least each share of `n` does not exceed."""
     if histogram is None:
         return None
     total = np.cumsum(histogram, axis=1)
-    wanted = np.array(QUANTILES) * n[:, None]
+    wanted = np.nan_to_num(levels) * n[:, None]
     return np.stack([(total < least[:, None] * (1.0 - 1e-12)).sum(axis=1) for least in wanted.T], axis=1) * 1.0
 
 

@@ -28,9 +28,9 @@ class Tally:
     """What is known of some cells; leading dimension cells throughout.
 
     `mean_*`, `m2_*` and `n_*` are those of `mcettr.kernels.moments.Batch` over all units seen; `done_squares` the sum
-    over independent units of squared counts, for the error of completion shares when timelines share rates. The first bin
-    of the ratio's histogram holds exact zeros; `least` and `most` are the smallest and the largest ratio, completion
-    time and longest stretch (seconds) seen, (cells, 3). Histograms that no batch has filled are None.
+    over independent units of squared counts, for the error of completion shares when timelines share rates. The first
+    bin of the ratio's histogram holds exact zeros; `least` and `most` are the smallest and the largest ratio,
+    completion time and longest stretch (seconds) seen, (cells, 3). Histograms that no batch has filled are None.
     """
 
     n_units: Array

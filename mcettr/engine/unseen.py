@@ -10,7 +10,7 @@ cell, what the spread lacks of this variance is added to it. Costs of one event 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,12 +31,16 @@ from mcettr.model.physics import Incidents
 
 Array = NDArray[np.float64]
 
-FEW = 20.0
-"""Fewer events than this many say little about how their costs spread."""
+FEW, TOO_FEW = 50.0, 20.0
+"""Fewer events than the first say little about how their costs spread; where nothing tells which events have been seen
+their whole variance is added below the second."""
 _OF_SQUARES = 5.0
 """Variance of the squares of exponential draws over the square of their mean."""
 _NODES, _WEIGHTS = np.polynomial.laguerre.laggauss(16)
 _NOT_AT_RISK = [ACTIVITIES.index(name) for name in ("detection", "diagnosis", "spare_wait", "queue", "maintenance")]
+_Source = tuple[Array, Array, Array, Array, Array]
+"""The entries of `Unseen` for one source."""
+_Limits = list[Array]
 _HELD = np.array([name not in UNHELD for name in ACTIVITIES])
 
 
@@ -50,13 +54,17 @@ class Unseen:
         Variance of the seconds lost to each source, s^2; sources are the first start, the failure causes, and others.
     events : ndarray, shape (cells, sources)
         Variance of the number of events.
-    at_most : ndarray, shape (cells, sources)
-        Events that the variance is due to.
+    within_life, within_room : ndarray, shape (cells, sources)
+        Shares of that variance if an event cost at most the mean elapsed time, or at most what is left to the horizon.
+    most : ndarray, shape (cells, sources)
+        Events that may make that variance.
     """
 
     lost_s2: Array
     events: Array
-    at_most: Array
+    within_life: Array
+    within_room: Array
+    most: Array
 
     def of_ratio(self, own: int | None, ratio: Array, below_s: Array, n: Array, held: bool = False) -> Array:
         """Return the variance of seconds of activity `own` (None for productive time) over `below_s`, mean seconds."""
@@ -99,45 +107,59 @@ class Foreseen:
         total = tally.mean_by_cause * n[:, None, None]
         elapsed_s = n * tally.mean_numerator[:, METRICS.index("elapsed_s")]
         at_risk_s = np.maximum(elapsed_s - total[:, :, _NOT_AT_RISK].sum(axis=(1, 2)), 0.0)
-        rows = [self._of_start(n, seen[:, 0])]
+        mean_s = elapsed_s / n
+        limits = [self.params.horizon_s, mean_s, np.maximum(self.params.horizon_s - mean_s, 0.0)]
+        rows, again = [self._of_start(n, seen[:, 0], limits)], self._of_incidents(elapsed_s)
         for index, cause in enumerate(self.params.causes):
             row = 1 + index
             events = np.maximum(self.rates_per_s[index] * at_risk_s, total[:, row, INTERRUPTIONS])
-            rows.append(self._of_cause(cause, events, total[:, row], seen[:, row]))
+            rows.append(self._of_cause(cause, events, again[index], total[:, row], seen[:, row], limits))
         n_starts = n + total[:, :, INTERRUPTIONS].sum(axis=1)
         n_waits = n * tally.mean_numerator[:, METRICS.index("exhausted_share")]
-        rows += list(self._of_all(n_starts, elapsed_s, np.maximum(n_waits, tally.n_waited), seen))
+        rows += list(self._of_all(n_starts, elapsed_s, np.maximum(n_waits, tally.n_waited), seen, limits))
         return Unseen(*(np.stack(part, axis=1) for part in zip(*rows, strict=True)))
 
-    def _of_start(self, n: Array, seen: Array) -> tuple[Array, Array, Array]:
+    def _of_start(self, n: Array, seen: Array, limits: _Limits) -> _Source:
         """Return what the first start costs less when a failure cuts it short."""
         recovery = self.params.recovery
         start_s = sum(
             (mean(law) for _, law in (*recovery.startup, *recovery.startup_if_replaced)), start=np.zeros(len(n))
         )
         struck = np.minimum(n * start_s * self._rate_per_s(), n)
-        lost_s2 = np.zeros((len(n), len(ACTIVITIES)))
-        law = Distribution("uniform", (0.0 * start_s, start_s))
+        law, found = Distribution("uniform", (0.0 * start_s, start_s)), _Sum(len(n))
         for activity, draws, paid in (("startup", struck, law), ("queue", n, recovery.queue_wait)):
-            column = ACTIVITIES.index(activity)
-            lost_s2[:, column] = self._missing(paid, draws, seen[:, column], draws)
-        return lost_s2, np.zeros(len(n)), np.minimum(struck, FEW)
+            found.add(activity, _missing(paid, draws, seen[:, ACTIVITIES.index(activity)], draws, limits))
+        return found.source(np.zeros(len(n)))
 
     def _rate_per_s(self) -> Array:
         """Return the failures of all causes a second at risk."""
         return np.asarray(sum(self.rates_per_s, start=np.zeros(len(self.params.work_s))))
 
-    def _of_cause(self, cause: Cause, events: Array, total: Array, seen: Array) -> tuple[Array, Array, Array]:
-        """Return variances by activity and of the number of events, and how many events matter."""
-        lost_s2 = np.zeros((len(events), len(ACTIVITIES)))
-        n_seen2 = seen[:, INTERRUPTIONS]
+    def _of_cause(
+        self, cause: Cause, events: Array, again: Array, total: Array, seen: Array, limits: _Limits
+    ) -> _Source:
+        """Return what is due to a cause; `again` is the variance of its number that incidents bring."""
+        found, n_seen2 = _Sum(len(events)), seen[:, INTERRUPTIONS]
         counts = np.where(events < FEW, np.maximum(events - n_seen2, 0.0), 0.0)
         for activity, law in self._costs(cause):
             column = ACTIVITIES.index(activity)
             paid = (total[:, column] > 0.0) | (total[:, INTERRUPTIONS] < FEW)
-            missing = self._missing(law, events, seen[:, column], n_seen2 + counts)
-            lost_s2[:, column] += np.where(paid, missing, 0.0)
-        return lost_s2, counts, np.minimum(events, FEW)
+            parts = _missing(law, events, seen[:, column], n_seen2 + counts, limits)
+            found.add(activity, [np.where(paid, part, 0.0) for part in parts])
+        return found.source(counts + again)
+
+    def possible(self) -> NDArray[np.bool_]:
+        """Return where time can be lost at all, as far as is known: (cells, rows of failure causes, activities)."""
+        params, n_cells = self.params, len(self.params.work_s)
+        found = np.zeros((n_cells, len(params.causes), len(ACTIVITIES)), np.bool_)
+        for index, cause in enumerate(params.causes):
+            strikes = np.greater(self.rates_per_s[index], 0.0)
+            for activity, law in self._costs(cause):
+                found[:, index, ACTIVITIES.index(activity)] |= strikes & np.greater(mean(law), 0.0)
+            found[:, index, ACTIVITIES.index("rework")] |= strikes
+            if params.recovery.spares is not None and cause.nodes_lost is not None:
+                found[:, index, ACTIVITIES.index("spare_wait")] |= strikes
+        return found
 
     def _costs(self, cause: Cause) -> Iterator[tuple[str, Distribution]]:
         """Yield what an event of the cause costs, by activity."""
@@ -161,59 +183,106 @@ class Foreseen:
         )
 
     def _of_all(
-        self, n_starts: Array, elapsed_s: Array, n_waits: Array, seen: Array
-    ) -> Iterator[tuple[Array, Array, Array]]:
+        self, n_starts: Array, elapsed_s: Array, n_waits: Array, seen: Array, limits: _Limits
+    ) -> Iterator[_Source]:
         """Yield the same for what is not of one cause: failed starts, incidents, waits for spares."""
         recovery, incidents = self.params.recovery, self.params.incidents
-        failing, spares, none = recovery.start_failure, recovery.spares, 0.0 * n_starts
+        failing, spares = recovery.start_failure, recovery.spares
         if failing is not None:
             events = n_starts * np.power(failing.probability, failing.max_attempts)
-            yield self._apart("startup", failing.escalation, events, none)
+            yield _apart("startup", failing.escalation, events, limits)
         if incidents is not None:
-            yield self._apart("rework", self._idle(incidents), incidents.rate_per_s * elapsed_s, none)
+            yield _apart("rework", self._idle(incidents), incidents.rate_per_s * elapsed_s, limits)
         if spares is not None:
             # How long a wait is no distribution says: what a few have shown of their spread is widened.
-            lost_s2 = np.zeros((len(n_waits), len(ACTIVITIES)))
-            column = ACTIVITIES.index("spare_wait")
-            lost_s2[:, column] = seen[:, :, column].sum(axis=1) * np.sqrt(_OF_SQUARES / np.maximum(n_waits, 1.0))
-            yield lost_s2, none, np.minimum(n_waits, FEW)
+            found, column = _Sum(len(n_waits)), ACTIVITIES.index("spare_wait")
+            lost_s2 = seen[:, :, column].sum(axis=1) * np.sqrt(_OF_SQUARES / np.maximum(n_waits, 1.0))
+            found.add("spare_wait", [lost_s2, lost_s2, lost_s2, n_waits])
+            yield found.source(np.zeros(len(n_waits)))
+
+    def _in_incident(self, incidents: Incidents) -> list[tuple[Array, Array, Array]]:
+        """Return for each cause by how much an incident raises its rate, and a failure's time off risk and at risk."""
+        params, none = self.params, np.zeros(len(self.params.work_s))
+        start_s = sum((mean(law) for _, law in params.recovery.startup), start=mean(params.recovery.restore))
+        found = []
+        for cause in params.causes:
+            raised = np.maximum(incidents.multiplier - 1.0, 0.0) if cause.in_incidents else none
+            off_s = np.minimum(mean(cause.detection) + mean(cause.diagnosis), params.horizon_s)
+            found.append((cause.rate_per_s * raised + none, off_s + none, start_s + 0.5 * self._most_rework_s()))
+        return found
 
     def _idle(self, incidents: Incidents) -> Distribution:
         """Return about how much time an incident costs: a share of its length."""
-        struck = [i for i, cause in enumerate(self.params.causes) if cause.in_incidents]
-        each_s = sum((mean(law) for _, law in self.params.recovery.startup), start=mean(self.params.recovery.restore))
-        lost: Any = 0.0
-        for index in struck:
-            cause = self.params.causes[index]
-            rework_s = 0.5 * self._most_rework_s()
-            down_s = np.minimum(mean(cause.detection) + mean(cause.diagnosis), self.params.horizon_s)
-            lost = lost + cause.rate_per_s * (incidents.multiplier - 1.0) * (each_s + rework_s + down_s)
-        share = np.maximum(lost, 0.0) / (1.0 + np.maximum(lost, 0.0))
-        return Distribution("exponential", (share * incidents.mean_duration_s,))
+        cost = sum((rate * (off_s + on_s) for rate, off_s, on_s in self._in_incident(incidents)), start=np.float64(0.0))
+        return Distribution("exponential", (cost / (1.0 + cost) * incidents.mean_duration_s,))
 
-    def _apart(self, activity: str, law: Distribution, events: Array, seen_s2: Array) -> tuple[Array, Array, Array]:
-        lost_s2 = np.zeros((len(events), len(ACTIVITIES)))
-        lost_s2[:, ACTIVITIES.index(activity)] = self._missing(law, events, seen_s2, events)
-        return lost_s2, np.zeros(len(events)), np.minimum(events, FEW)
+    def _of_incidents(self, elapsed_s: Array) -> list[Array]:
+        """Return the variance of the failures of each cause that a few expected incidents bring."""
+        incidents = self.params.incidents
+        if incidents is None:
+            return [np.zeros(len(elapsed_s))] * len(self.params.causes)
+        raised = self._in_incident(incidents)
+        off = sum((rate * off_s for rate, off_s, _ in raised), start=np.float64(0.0))
+        n_incidents = incidents.rate_per_s * elapsed_s
+        n_incidents = np.where(n_incidents < TOO_FEW, n_incidents, 0.0)
+        failures = [rate * incidents.mean_duration_s / (1.0 + off) for rate, _, _ in raised]
+        return [n_incidents * (2.0 * np.square(n) + n) for n in failures]
 
-    def _missing(self, law: Distribution, n_draws: Array, seen_s2: Array, n_draws2: Array) -> Array:
-        """Return the variance of the sum of draws that the spread lacks.
 
-        Parameters
-        ----------
-        law : Distribution
-            Of one draw, seconds.
-        n_draws, n_draws2 : ndarray
-            How many are expected in all timelines of a cell, and the variance of that number.
-        seen_s2 : ndarray
-            Variance of the sum according to the spread.
-        """
-        longest_s = self.params.horizon_s
-        tail = _sum_of_powers(law, n_draws, longest_s, 2, FEW)
-        average = _sum_of_powers(law, n_draws, longest_s, 1) / np.maximum(n_draws, 1e-300)
-        squares = _sum_of_powers(law, n_draws, longest_s, 2)
-        whole = squares + np.square(average) * (n_draws2 - n_draws)
-        return np.asarray(np.minimum(tail, np.maximum(whole - seen_s2, 0.0)))
+class _Sum:
+    """Adds up what the events of one source cost, by activity."""
+
+    def __init__(self, n_cells: int) -> None:
+        self.lost_s2 = np.zeros((n_cells, len(ACTIVITIES)))
+        self.total, self.in_life, self.in_room, self.most = np.zeros((4, n_cells))
+
+    def add(self, activity: str, parts: Sequence[Array]) -> None:
+        """Add what `_missing` returned."""
+        self.lost_s2[:, ACTIVITIES.index(activity)] += parts[0]
+        self.total += parts[0]
+        self.in_life += parts[1]
+        self.in_room += parts[2]
+        self.most = np.maximum(self.most, parts[3])
+
+    def source(self, events: Array) -> _Source:
+        """Return the entries of `Unseen`."""
+        total = np.where(self.total > 0.0, self.total, 1.0)
+        shares = (np.minimum(part / total, 1.0) for part in (self.in_life, self.in_room))
+        return self.lost_s2, events, *shares, self.most
+
+
+def _apart(activity: str, law: Distribution, events: Array, limits: _Limits) -> _Source:
+    """Return what a few expected events cost that no cause counts."""
+    found, few = _Sum(len(events)), np.where(events < TOO_FEW, events, 0.0)
+    found.add(activity, _missing(law, few, np.zeros(len(events)), few, limits))
+    return found.source(np.zeros(len(events)))
+
+
+def _missing(law: Distribution, n_draws: Array, seen_s2: Array, n_draws2: Array, limits: _Limits) -> list[Array]:
+    """Return the variance of the sum of draws that the spread lacks, and what it is due to.
+
+    Parameters
+    ----------
+    law : Distribution
+        Of one draw, seconds.
+    n_draws, n_draws2 : ndarray
+        How many are expected in all timelines of a cell, and the variance of that number.
+    seen_s2 : ndarray
+        Variance of the sum according to the spread.
+    limits : list of ndarray
+        The longest draw, and two others: the variance is also given as it would be with each of them.
+
+    Returns
+    -------
+    list of ndarray
+        Variance for each limit; draws that make it, at most.
+    """
+    tails = [_sum_of_powers(law, n_draws, limit_s, 2, FEW) for limit_s in limits]
+    average = _sum_of_powers(law, n_draws, limits[0], 1) / np.maximum(n_draws, 1e-300)
+    whole = _sum_of_powers(law, n_draws, limits[0], 2) + np.square(average) * (n_draws2 - n_draws)
+    missing = np.minimum(tails[0], np.maximum(whole - seen_s2, 0.0))
+    share = np.where(tails[0] > 0.0, missing / np.where(tails[0] > 0.0, tails[0], 1.0), 0.0)
+    return [missing, share * tails[1], share * tails[2], _sum_of_powers(law, n_draws, limits[0], 0, FEW)]
 
 
 def _sums(tally: Tally) -> Array:

@@ -7,10 +7,12 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mcettr.model.budget import UNHELD
 from mcettr.report.objects import COMPLETION_LEVELS, labels_of, lines_of
 from mcettr.report.tables import activity_gpu_hours, activity_hours
-from mcettr.report.text import duration, number, paragraph, share, text_table
+from mcettr.report.text import bounded, duration, number, paragraph, share, text_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -83,7 +85,8 @@ def _metrics(result: xr.Dataset, width: int) -> str:
 
 def _row(result: xr.Dataset, label: str, name: str, show: Callable[[float], str]) -> list[str]:
     error = _value(result, f"{name}_se")
-    return [label, show(_value(result, name)), "" if math.isnan(error) else show(error)]
+    ends = (_value(result, f"{name}_{end}") for end in ("low", "high"))
+    return [label, bounded(_value(result, name), *ends, show), "" if math.isnan(error) else show(error)]
 
 
 def _spread_rows(result: xr.Dataset, prefix: str, show: Callable[[float], str]) -> list[list[str]]:
@@ -98,8 +101,10 @@ def _spread_rows(result: xr.Dataset, prefix: str, show: Callable[[float], str]) 
 def _quantile_rows(
     result: xr.Dataset, name: str, levels: tuple[str, ...], show: Callable[[float], str]
 ) -> list[list[str]]:
-    values = dict(zip(labels_of(result, str(result[name].dims[0])), result[name].values.tolist(), strict=True))
-    return [[f"  quantile {level}", show(values[level]), ""] for level in levels]
+    labels = labels_of(result, str(result[name].dims[0]))
+    columns = (result[column].values.tolist() for column in (name, f"{name}_low", f"{name}_high"))
+    values = dict(zip(labels, zip(*columns, strict=True), strict=True))
+    return [[f"  quantile {level}", bounded(*values[level], show), ""] for level in levels]
 
 
 def _budget(result: xr.Dataset, width: int) -> str:
@@ -115,7 +120,7 @@ def _budget(result: xr.Dataset, width: int) -> str:
             "none held" if activity in UNHELD else number(held),
         ]
         for activity, part, error, time, held in zip(activities, shares, errors, hours, gpu_hours, strict=True)
-        if part > 0 or activity == "productive"
+        if part > 0 or math.isnan(part) or activity == "productive"
     ]
     return "Where the time goes\n" + text_table(["Activity", "Share", "Std. error", "Hours", "GPU-hours"], rows, width)
 
@@ -127,10 +132,11 @@ def _losses(result: xr.Dataset, width: int) -> str:
     if not used:
         return ""
     rows = []
-    for cause, hours in sorted(zip(causes, lost, strict=True), key=lambda pair: -pair[1].sum()):
+    for cause, hours in sorted(zip(causes, lost, strict=True), key=lambda pair: -np.nansum(pair[1])):
         if hours.any():
-            rows.append([cause, number(hours.sum()), *(number(hours[j]) for j in used)])
-    rows.append(["total", number(lost.sum()), *(number(lost[:, j].sum()) for j in used)])
+            known = np.nansum(hours)
+            rows.append([cause, number(known) if known else "-", *(number(hours[j]) for j in used)])
+    rows.append(["total", number(np.nansum(lost)), *(number(np.nansum(lost[:, j])) for j in used)])
     headers = ["Cause", "Total", *(activities[j] for j in used)]
     return "Lost GPU-hours by cause\n" + text_table(headers, rows, width)
 

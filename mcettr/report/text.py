@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mcettr.units import UnitError, format_duration, split_number
 
@@ -89,6 +89,22 @@ def share(value: float) -> str:
     if not math.isfinite(value):
         return "-"
     return f"{value:.2g}" if 0 < abs(value) < 5e-5 else f"{value:.4f}"
+
+
+def bounded(value: float, low: float, high: float, show: Callable[[float], str]) -> str:
+    """Return an estimate or, where it is nan, what its 95 % interval says; "-" where that is nothing.
+
+    >>> bounded(0.25, 0.0, 1.0, share), bounded(math.nan, 0.0, 0.0468, share), bounded(math.nan, 52.0, math.nan, number)
+    ('0.2500', '< 0.0468 (95 %)', '> 52 (95 %)')
+    """
+    if not math.isnan(value):
+        return show(value)
+    has_low, has_high = low > 0.0, math.isfinite(high)
+    if has_low and has_high:
+        return f"{show(low)} to {show(high)}"
+    if has_high:
+        return f"< {show(high)} (95 %)"
+    return f"> {show(low)} (95 %)" if has_low and math.isfinite(low) else "-"
 
 
 def interval_text(low: float, high: float) -> str:
