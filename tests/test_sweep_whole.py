@@ -154,7 +154,7 @@ def test_one_job_shows_its_spares() -> None:
     assert set(tree["spare_wait_probability"]) == set(tree["nodes_out_mean"]) == {"value", "se"}
     for name in ("nodes_out_quantile", "nodes_out_most_quantile", "longest_stretch_quantile_s"):
         assert {"0.5", "0.99", "0.999"} <= set(tree[name])
-    for title in ("Recoveries in need of a node that find no spare", "Nodes in repair", "spare_wait", "Longest time"):
+    for title in ("Recoveries that find no spare", "Nodes in repair", "spare_wait", "Longest time"):
         assert title in text
     plain = mcettr.simulate({**SPARES, "recovery": {"startup": "5 min"}}, timelines=64)
     assert "spare" not in run_text(plain)

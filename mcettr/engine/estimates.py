@@ -119,8 +119,8 @@ def ratios(tally: Tally) -> tuple[Array, Array]:
 
 def _widened(n_units: Array) -> Array:
     """Return Student's quantile over the normal one where few units tell how they spread; nan for a single one."""
-    few = np.where(n_units < FEW_UNITS, n_units, np.inf)
-    return np.asarray(special.stdtrit(np.where(np.isinf(few), 1e9, few - 1.0), 0.975) / _Z95)
+    few = n_units < FEW_UNITS
+    return np.where(few, special.stdtrit(np.where(few, n_units - 1.0, 1.0), 0.975) / _Z95, 1.0)
 
 
 def ettr_error(tally: Tally, foreseen: Foreseen) -> Array:
@@ -262,7 +262,9 @@ def _completion(tally: Tally, capped: NDArray[np.int64], grouped: bool) -> tuple
     """
     n = tally.n_timelines.astype(np.float64)[:, None]
     share = tally.done_by / n
-    effective = _independent(tally.done_by, tally.done_squares, n) if grouped else n
+    effective = (
+        _independent(tally.done_by.astype(np.float64), tally.done_squares.astype(np.float64), n) if grouped else n
+    )
     low, _ = _wilson(share, effective)
     _, high = _wilson(np.minimum(share + capped[:, None] / n, 1.0), effective)
     return share, np.minimum(low, share), np.maximum(high, share)

@@ -1,7 +1,8 @@
 """What happens in fewer than 20 of the timelines: such an estimate is given by its bounds, not as a number.
 
-One rule for all: `Rare.left_out` says which entries of which estimates rest on fewer than `FEW_TIMELINES` timelines with
-the event, `Rare.low` and `Rare.high` hold 95 % intervals. Where an event happens in every timeline nothing is rare.
+One rule for all: `Rare.left_out` says which entries of which estimates rest on fewer than `FEW_TIMELINES` timelines
+with the event, `Rare.low` and `Rare.high` hold 95 % intervals. What happens in every timeline
+is not rare, however few they are.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def rare_of(tally: Tally, values: dict[str, Array], n_causes: int, foreseen: For
         fewest, most = count_interval(count)
         with np.errstate(divide="ignore", invalid="ignore"):
             each = np.where(count > 0, values[name] / count, one[name])
-        low[name], high[name] = fewest * each, most * each
+            low[name], high[name] = fewest * each, most * each
     if "spare_wait_probability" in high:
         high["spare_wait_probability"] = np.minimum(high["spare_wait_probability"], 1.0)
     for name, outcome in (("finished", Outcome.DONE), ("capped", Outcome.CAPPED)):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +103,7 @@ class Foreseen:
     def unseen(self, tally: Tally) -> Unseen:
         """Return what the spread between the timelines of the tally lacks."""
         n = tally.n_timelines.astype(np.float64)
-        seen = _sums(tally)
+        seen, in_timelines = _sums(tally), tally.n_by_cause
         total = tally.mean_by_cause * n[:, None, None]
         elapsed_s = n * tally.mean_numerator[:, METRICS.index("elapsed_s")]
         at_risk_s = np.maximum(elapsed_s - total[:, :, _NOT_AT_RISK].sum(axis=(1, 2)), 0.0)
@@ -113,10 +113,13 @@ class Foreseen:
         for index, cause in enumerate(self.params.causes):
             row = 1 + index
             events = np.maximum(self.rates_per_s[index] * at_risk_s, total[:, row, INTERRUPTIONS])
-            rows.append(self._of_cause(cause, events, again[index], total[:, row], seen[:, row], limits))
+            rows.append(
+                self._of_cause(
+                    cause, events, again[index], _Row(*(x[:, row] for x in (total, seen, in_timelines))), limits
+                )
+            )
         n_starts = n + total[:, :, INTERRUPTIONS].sum(axis=1)
-        n_waits = n * tally.mean_numerator[:, METRICS.index("exhausted_share")]
-        rows += list(self._of_all(n_starts, elapsed_s, np.maximum(n_waits, tally.n_waited), seen, limits))
+        rows += list(self._of_all(n_starts, elapsed_s, limits))
         return Unseen(*(np.stack(part, axis=1) for part in zip(*rows, strict=True)))
 
     def _of_start(self, n: Array, seen: Array, limits: _Limits) -> _Source:
@@ -135,17 +138,20 @@ class Foreseen:
         """Return the failures of all causes a second at risk."""
         return np.asarray(sum(self.rates_per_s, start=np.zeros(len(self.params.work_s))))
 
-    def _of_cause(
-        self, cause: Cause, events: Array, again: Array, total: Array, seen: Array, limits: _Limits
-    ) -> _Source:
+    def _of_cause(self, cause: Cause, events: Array, again: Array, row: _Row, limits: _Limits) -> _Source:
         """Return what is due to a cause; `again` is the variance of its number that incidents bring."""
-        found, n_seen2 = _Sum(len(events)), seen[:, INTERRUPTIONS]
+        found, n_seen2 = _Sum(len(events)), row.seen[:, INTERRUPTIONS]
         counts = np.where(events < FEW, np.maximum(events - n_seen2, 0.0), 0.0)
         for activity, law in self._costs(cause):
             column = ACTIVITIES.index(activity)
-            paid = (total[:, column] > 0.0) | (total[:, INTERRUPTIONS] < FEW)
-            parts = _missing(law, events, seen[:, column], n_seen2 + counts, limits)
+            paid = (row.total[:, column] > 0.0) | (row.total[:, INTERRUPTIONS] < FEW)
+            parts = _missing(law, events, row.seen[:, column], n_seen2 + counts, limits)
             found.add(activity, [np.where(paid, part, 0.0) for part in parts])
+        # How long one waits for a spare follows no known distribution: what a few have shown of the spread is widened.
+        column = ACTIVITIES.index("spare_wait")
+        n_waits = row.in_timelines[:, column]
+        lost_s2 = row.seen[:, column] * np.sqrt(_OF_SQUARES / np.maximum(n_waits, 1.0))
+        found.add("spare_wait", [lost_s2, lost_s2, lost_s2, n_waits])
         return found.source(counts + again)
 
     def possible(self) -> NDArray[np.bool_]:
@@ -163,7 +169,7 @@ class Foreseen:
 
     def _costs(self, cause: Cause) -> Iterator[tuple[str, Distribution]]:
         """Yield what an event of the cause costs, by activity."""
-        recovery, save = self.params.recovery, self.params.checkpoint
+        params, recovery = self.params, self.params.recovery
         found_in = {"silent": "rework", "slow": "degraded"}.get(cause.kind, "detection")
         yield found_in, scaled(cause.detection, cause.slowdown) if cause.kind == "slow" else cause.detection
         yield "diagnosis", cause.diagnosis
@@ -172,7 +178,7 @@ class Foreseen:
         for _, law in (*recovery.startup, *recovery.startup_if_replaced):
             yield "startup", law
         if cause.kind not in ("silent", "slow"):
-            yield "rework", Distribution("uniform", (0.0 * save.interval_s, self._most_rework_s()))
+            yield "rework", Distribution("uniform", (np.zeros(len(params.work_s)), self._most_rework_s()))
 
     def _most_rework_s(self) -> Array:
         """Return about how much a failure rolls back at most."""
@@ -182,23 +188,14 @@ class Foreseen:
             np.minimum(np.minimum(params.checkpoint.interval_s, work_s), 2.0 / np.maximum(rate_per_s, 1e-300))
         )
 
-    def _of_all(
-        self, n_starts: Array, elapsed_s: Array, n_waits: Array, seen: Array, limits: _Limits
-    ) -> Iterator[_Source]:
-        """Yield the same for what is not of one cause: failed starts, incidents, waits for spares."""
-        recovery, incidents = self.params.recovery, self.params.incidents
-        failing, spares = recovery.start_failure, recovery.spares
+    def _of_all(self, n_starts: Array, elapsed_s: Array, limits: _Limits) -> Iterator[_Source]:
+        """Yield the same for what is not of one cause: failed starts, incidents."""
+        failing, incidents = self.params.recovery.start_failure, self.params.incidents
         if failing is not None:
             events = n_starts * np.power(failing.probability, failing.max_attempts)
             yield _apart("startup", failing.escalation, events, limits)
         if incidents is not None:
             yield _apart("rework", self._idle(incidents), incidents.rate_per_s * elapsed_s, limits)
-        if spares is not None:
-            # How long a wait is no distribution says: what a few have shown of their spread is widened.
-            found, column = _Sum(len(n_waits)), ACTIVITIES.index("spare_wait")
-            lost_s2 = seen[:, :, column].sum(axis=1) * np.sqrt(_OF_SQUARES / np.maximum(n_waits, 1.0))
-            found.add("spare_wait", [lost_s2, lost_s2, lost_s2, n_waits])
-            yield found.source(np.zeros(len(n_waits)))
 
     def _in_incident(self, incidents: Incidents) -> list[tuple[Array, Array, Array]]:
         """Return for each cause by how much an incident raises its rate, and a failure's time off risk and at risk."""
@@ -229,6 +226,14 @@ class Foreseen:
         return [n_incidents * (2.0 * np.square(n) + n) for n in failures]
 
 
+class _Row(NamedTuple):
+    """A row of the table by cause: sums over all timelines, their variance as the spread shows it, and timelines."""
+
+    total: Array
+    seen: Array
+    in_timelines: Array
+
+
 class _Sum:
     """Adds up what the events of one source cost, by activity."""
 
@@ -247,8 +252,8 @@ class _Sum:
     def source(self, events: Array) -> _Source:
         """Return the entries of `Unseen`."""
         total = np.where(self.total > 0.0, self.total, 1.0)
-        shares = (np.minimum(part / total, 1.0) for part in (self.in_life, self.in_room))
-        return self.lost_s2, events, *shares, self.most
+        in_life, in_room = np.minimum(self.in_life / total, 1.0), np.minimum(self.in_room / total, 1.0)
+        return self.lost_s2, events, in_life, in_room, self.most
 
 
 def _apart(activity: str, law: Distribution, events: Array, limits: _Limits) -> _Source:
@@ -301,7 +306,8 @@ def _sum_of_powers(law: Distribution, n_draws: Array, longest_s: Any, power: int
         parts = zip(law.values, law.components, strict=True)
         return np.asarray(sum(_sum_of_powers(part, n_draws * w, longest_s, power, few) for w, part in parts))
     if is_fixed(law):
-        return np.where(n_draws < few, n_draws, 0.0) * np.power(np.minimum(law.values[0], longest_s), power)
+        powers = np.power(np.minimum(law.values[0], longest_s), power)
+        return np.asarray(np.where(n_draws < few, n_draws, 0.0) * powers)
     n_largest = np.where(n_draws < few, n_draws, 0.0 if law.kind == "uniform" else few)
     share = n_largest / np.maximum(n_draws, 1e-300)
     # Over the chance to be exceeded, q = share x exp(-s), by the rule of Gauss and Laguerre.

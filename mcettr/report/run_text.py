@@ -70,7 +70,7 @@ def _metrics(result: xr.Dataset, width: int) -> str:
         row("Checkpoint interval", "checkpoint_interval", duration),
     ]
     if "spare_wait_probability" in result:
-        rows.append(row("Recoveries in need of a node that find no spare", "spare_wait_probability"))
+        rows.append(row("Recoveries that find no spare", "spare_wait_probability"))
         rows.append(row("Nodes in repair: mean", "nodes_out_mean", number))
     for name, (title, levels, show) in _QUANTILES.items():
         if name in result:
@@ -85,8 +85,8 @@ def _metrics(result: xr.Dataset, width: int) -> str:
 
 def _row(result: xr.Dataset, label: str, name: str, show: Callable[[float], str]) -> list[str]:
     error = _value(result, f"{name}_se")
-    ends = (_value(result, f"{name}_{end}") for end in ("low", "high"))
-    return [label, bounded(_value(result, name), *ends, show), "" if math.isnan(error) else show(error)]
+    low, high = _value(result, f"{name}_low"), _value(result, f"{name}_high")
+    return [label, bounded(_value(result, name), low, high, show), "" if math.isnan(error) else show(error)]
 
 
 def _spread_rows(result: xr.Dataset, prefix: str, show: Callable[[float], str]) -> list[list[str]]:
@@ -101,10 +101,15 @@ def _spread_rows(result: xr.Dataset, prefix: str, show: Callable[[float], str]) 
 def _quantile_rows(
     result: xr.Dataset, name: str, levels: tuple[str, ...], show: Callable[[float], str]
 ) -> list[list[str]]:
-    labels = labels_of(result, str(result[name].dims[0]))
-    columns = (result[column].values.tolist() for column in (name, f"{name}_low", f"{name}_high"))
-    values = dict(zip(labels, zip(*columns, strict=True), strict=True))
-    return [[f"  quantile {level}", bounded(*values[level], show), ""] for level in levels]
+    texts = _quantile_texts(result, name, show)
+    return [[f"  quantile {level}", texts[level], ""] for level in levels]
+
+
+def _quantile_texts(result: xr.Dataset, name: str, show: Callable[[float], str]) -> dict[str, str]:
+    """Return quantiles, or what is known of them, by level."""
+    columns = [result[column].values.tolist() for column in (name, f"{name}_low", f"{name}_high")]
+    texts = [bounded(value, low, high, show) for value, low, high in zip(*columns, strict=True)]
+    return dict(zip(labels_of(result, str(result[name].dims[0])), texts, strict=True))
 
 
 def _budget(result: xr.Dataset, width: int) -> str:
@@ -160,9 +165,8 @@ def _completion(result: xr.Dataset, width: int) -> str:
             for label, p, low, high in zip(labels_of(result, "deadline"), *values, strict=True)
         ]
         parts.append("Done by a deadline\n" + text_table(["Deadline", "Probability", "95 % interval"], rows, width))
-    times = result["completion_time"]
-    pairs = zip(labels_of(result, str(times.dims[0])), times.values.tolist(), strict=True)
-    rows = [[f"{float(level):.0%}", duration(time_s)] for level, time_s in pairs if level in COMPLETION_LEVELS]
+    times = _quantile_texts(result, "completion_time", duration).items()
+    rows = [[f"{float(level):.0%}", text] for level, text in times if level in COMPLETION_LEVELS]
     if rows:
         parts.append("Time until a share of timelines is done\n" + text_table(["Share", "Time"], rows, width))
     return "\n\n".join(parts)

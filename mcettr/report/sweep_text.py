@@ -11,7 +11,7 @@ import numpy as np
 from mcettr.report.objects import labels_of
 from mcettr.report.run_text import assumed_text
 from mcettr.report.tables import cell_arrays, cell_dims
-from mcettr.report.text import duration, interval_text, number, paragraph, share, short_labels, text_table
+from mcettr.report.text import bounded, duration, interval_text, number, paragraph, share, short_labels, text_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -81,8 +81,10 @@ def _lines(result: xr.Dataset, width: int) -> str:
         row += [duration(float(arrays[name][i])) for name in ("checkpoint_interval", "elapsed")]
         row.append(share(float(arrays["finished_fraction"][i])))
         if with_spares:
-            out = arrays["nodes_out_quantile"][i, labels_of(result, "quantile").index(_OUT_LEVEL)]
-            row += [share(float(arrays["spare_wait_probability"][i])), number(float(out))]
+            level = labels_of(result, "quantile").index(_OUT_LEVEL)
+            out = [float(arrays[f"nodes_out_quantile{end}"][i, level]) for end in ("", "_low", "_high")]
+            waits = [float(arrays[f"spare_wait_probability{end}"][i]) for end in ("", "_low", "_high")]
+            row += [bounded(waits[0], waits[1], waits[2], share), bounded(out[0], out[1], out[2], number)]
         row += [
             interval_text(*(float(arrays[f"completion_{end}"][i, j]) for end in ("low", "high")))
             for j in range(len(deadlines))

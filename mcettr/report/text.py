@@ -99,12 +99,14 @@ def bounded(value: float, low: float, high: float, show: Callable[[float], str])
     """
     if not math.isnan(value):
         return show(value)
+    if math.isinf(low):
+        return show(low)
     has_low, has_high = low > 0.0, math.isfinite(high)
     if has_low and has_high:
         return f"{show(low)} to {show(high)}"
     if has_high:
         return f"< {show(high)} (95 %)"
-    return f"> {show(low)} (95 %)" if has_low and math.isfinite(low) else "-"
+    return f"> {show(low)} (95 %)" if has_low else "-"
 
 
 def interval_text(low: float, high: float) -> str:
