@@ -211,7 +211,7 @@ def test_a_run_to_its_horizon_has_no_spread_of_its_length() -> None:
     job = mcettr.load("llama3-405b").replace({"job.horizon": "2 d", "checkpoint.interval": "10 min"})
     text = run_text(mcettr.simulate(job, timelines=32, engine="reference"))
     assert text.count("standard deviation from uncertain rates") == 2
-    assert "Recoveries in need of a node that find no spare" in text
+    assert "Recoveries that find no spare" in text
     assert "Longest time without a new save" in text
     assert max(map(len, text.splitlines())) <= 80
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from mcettr.engine.cells import Cells, cells_of
 from mcettr.engine.device import resolve
-from mcettr.engine.estimates import Estimates, Gathered, estimates_of, ratios
+from mcettr.engine.estimates import Estimates, Gathered, estimates_of, ettr_error
 from mcettr.engine.jax_engine import N_LANES, Blocks, JaxEngine
 from mcettr.engine.tallies import Array, Scale, Tally, add_batch
+from mcettr.engine.unseen import Foreseen
 from mcettr.errors import ScenarioError
 from mcettr.kernels.moments import Batch
 from mcettr.kernels.plain import LEG
@@ -110,8 +111,10 @@ def estimate(
         report = _share(progress, start / cells.n, min(start + _CHUNK_CELLS, cells.n) / cells.n)
         part_scale = replace(scale, work_s=scale.work_s[chunk], horizon_s=scale.horizon_s[chunk])
         tally = Tally.empty(len(chunk), len(names), len(deadlines_s))
-        _run_chunk(engine, chunk, (weight[chunk], hopeless[chunk]), tally, part_scale, effort, report)
-        result.put(chunk, estimates_of(tally, names, part_scale))
+        foreseen = Foreseen(params, cells.shape, chunk)
+        attempts = weight[chunk], hopeless[chunk]
+        _run_chunk(engine, chunk, attempts, foreseen, tally, part_scale, effort, report)
+        result.put(chunk, estimates_of(tally, names, part_scale, foreseen))
     assert result.whole is not None
     return result.whole
 
@@ -179,7 +182,8 @@ def _flat(cells: Cells, number: object) -> Array:
 def _run_chunk(
     engine: _Engine,
     chunk: NDArray[np.int64],
-    foreseen: tuple[Array, NDArray[np.bool_]],
+    attempts: tuple[Array, NDArray[np.bool_]],
+    foreseen: Foreseen,
     tally: Tally,
     scale: Scale,
     effort: Effort,
@@ -187,19 +191,19 @@ def _run_chunk(
 ) -> None:
     """Add timelines to the tally until every cell of the chunk has enough, or all of its timelines were capped.
 
-    `foreseen` are the events of a timeline in each cell, and whether they are beyond the cap: such a cell begins with
+    `attempts` are the events of a timeline in each cell, and whether they are beyond the cap: such a cell begins with
     one block. All cells stop with the call after which they have all been capped, for the rest could only be the same.
     """
-    weight, hopeless = foreseen
+    weight, hopeless = attempts
     have = np.zeros(len(chunk), np.int64)
     goal = _first_round(weight, len(chunk), effort, scale.grouped)
     want = np.where(hopeless, np.minimum(goal, engine.block), goal)
-    done_work = 0.0
+    expected, done_work = want, 0.0
     while (want > have).any():
         cells = np.flatnonzero(want > have)
         row_of = np.full(int(chunk.max()) + 1, -1)
         row_of[chunk] = np.arange(len(chunk))
-        target = _predicted(want, tally, have, effort)
+        target = np.maximum(want, expected)
         all_work = max(float(((target - have) * (1.0 + weight)).sum()) + done_work, 1.0)
         work = _Work(chunk[cells], have[cells], want[cells], effort.first_timeline, engine.block)
         for blocks, batch in _in_order(engine, work, None):
@@ -211,7 +215,8 @@ def _run_chunk(
             if _all_capped(tally).all():
                 return
         have = want
-        want = np.where(_all_capped(tally), have, np.maximum(goal, _next_round(tally, have, effort)))
+        expected = _next_round(tally, foreseen, have, effort)
+        want = np.where(_all_capped(tally), have, np.maximum(goal, expected))
 
 
 def _all_capped(tally: Tally) -> NDArray[np.bool_]:
@@ -234,19 +239,12 @@ def _first_round(weight: Array, n_cells: int, effort: Effort, grouped: bool) -> 
     return np.minimum(_whole_blocks(pilot), effort.max_timelines)
 
 
-def _predicted(want: NDArray[np.int64], tally: Tally, have: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
-    return want if effort.timelines is not None or not have.any() else np.maximum(want, _needed(tally, have, effort))
-
-
-def _next_round(tally: Tally, have: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
-    if effort.timelines is not None:
+def _next_round(tally: Tally, foreseen: Foreseen, have: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
+    """Return the timelines that every cell needs as far as can be told from those it has."""
+    if effort.timelines is not None or not have.any():
         return have
-    return _needed(tally, have, effort)
-
-
-def _needed(tally: Tally, have: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
     precision = DEFAULT_PRECISION if effort.precision is None else effort.precision
-    error = ratios(tally)[1][:, 0]
+    error = ettr_error(tally, foreseen)
     excess = np.nan_to_num(error / precision, nan=1.0)
     growth = np.where(excess > 1.0, np.clip(np.square(excess) * _SAFETY, _LEAST_GROWTH, _MOST_GROWTH), 1.0)
     return np.where(growth > 1.0, np.minimum(_whole_blocks(have * growth), effort.max_timelines), have)

@@ -22,13 +22,11 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "productive": ("s", "mean time of a timeline spent on steps that are kept"),
     "gpu_hours": ("GPU-h", "mean GPU-hours held"),
     "completion_probability": ("1", "share of all timelines whose work is durable by the deadline"),
-    "completion_low": ("1", "lower end of the 95 % interval of the completion probability"),
-    "completion_high": ("1", "upper end of the 95 % interval of the completion probability"),
     "completion_time": ("s", "time by which that share of timelines is done; inf where it never is"),
     "checkpoint_interval": ("s", "useful work between saves, as used"),
     "mttf_s": ("s", "mean time at risk between failures of the job"),
-    "finished_fraction": ("1", "share of timelines that finished their work"),
-    "capped_fraction": ("1", "share of timelines stopped at the cap on events"),
+    "finished_fraction": ("1", "share of the simulated timelines that finished their work"),
+    "capped_fraction": ("1", "share of the simulated timelines stopped at the cap on events"),
     "timelines": ("1", "timelines simulated"),
     "run_to_run_sd": ("1", "standard deviation of ettr between runs at the same rates"),
     "rate_uncertainty_sd": ("1", "standard deviation of ettr that the uncertainty of the rates makes"),
@@ -42,7 +40,8 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "nodes_out_most_quantile": ("1", "quantile over timelines of the most nodes in repair at any time"),
     "longest_stretch_quantile": ("s", "quantile over timelines of the longest time without a newly durable save"),
 }
-"""Unit and meaning of every variable (an `_se` has those of its estimate)."""
+"""Unit and meaning of every variable. An `_se`, a `_low` and a `_high` have those of their estimate; an estimate that
+rests on fewer than 20 timelines with the event is nan, and its `_low` and `_high` say what is known."""
 
 COORDINATES: dict[str, tuple[str, str]] = {
     "gpus": ("1", "GPUs of the job"),

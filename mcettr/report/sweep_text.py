@@ -12,7 +12,7 @@ import numpy as np
 from mcettr.report.run_text import assumed_text
 from mcettr.report.summary import assumed_names, fitting_table
 from mcettr.report.tables import cell_arrays, cell_dims, labels_of
-from mcettr.report.text import duration, interval_text, number, paragraph, share, short_labels, text_table
+from mcettr.report.text import bounded, duration, interval_text, number, paragraph, share, short_labels, text_table
 from mcettr.report.work import scenario_tree, work_by_gpus
 from mcettr.units import UnitError, split_number
 
@@ -193,8 +193,10 @@ def _lines(result: xr.Dataset, width: int, fit: bool) -> str:
         row += [duration(float(arrays["elapsed"][i])), number(float(arrays["gpu_hours"][i]))]
         row += [duration(float(arrays["checkpoint_interval"][i])), share(float(arrays["finished_fraction"][i]))]
         if with_spares:
-            out = arrays["nodes_out_quantile"][i, labels_of(result, "quantile").index(_OUT_LEVEL)]
-            row += [share(float(arrays["spare_wait_probability"][i])), number(float(out))]
+            level = labels_of(result, "quantile").index(_OUT_LEVEL)
+            out = [float(arrays[f"nodes_out_quantile{end}"][i, level]) for end in ("", "_low", "_high")]
+            waits = [float(arrays[f"spare_wait_probability{end}"][i]) for end in ("", "_low", "_high")]
+            row += [bounded(waits[0], waits[1], waits[2], share), bounded(out[0], out[1], out[2], number)]
         rows.append(row)
     if not fit:
         return text_table(headers, rows, width, n_fixed=len(dims))

@@ -182,14 +182,14 @@ def activity_gpu_hours(result: xr.Dataset) -> NDArray[np.float64]:
 
 
 def activity_hours(result: xr.Dataset) -> NDArray[np.float64]:
-    """Return the mean hours of a timeline by activity, shape (cells, activities)."""
+    """Return the mean hours of a timeline by activity, shape (cells, activities); nan for what is too rare to tell."""
     arrays, activities = cell_arrays(result), labels_of(result, "activity")
-    hours: NDArray[np.float64] = arrays["lost_gpu_hours"].sum(axis=1) / _gpus(result)[:, None]
+    hours: NDArray[np.float64] = np.nansum(arrays["lost_gpu_hours"], axis=1) / _gpus(result)[:, None]
     hours[:, activities.index("productive")] = arrays["productive"] / _HOUR_S
     for name in UNHELD:
         if f"{name}_hours" in arrays:
-            hours[:, activities.index(name)] = arrays[f"{name}_hours"].sum(axis=1)
-    return hours
+            hours[:, activities.index(name)] = np.nansum(arrays[f"{name}_hours"], axis=1)
+    return np.where(np.isnan(arrays["time_fraction"]), np.nan, hours)
 
 
 def _gpus(result: xr.Dataset) -> NDArray[np.float64]:

@@ -24,6 +24,14 @@ HOUR_S = 3600.0
 NORMAL_95 = 1.959963984540054
 _Entry = tuple[tuple[str, ...], NDArray[Any]]
 
+_INTERVAL_OF = {
+    "completion": "completion_probability",
+    "finished": "finished_fraction",
+    "capped": "capped_fraction",
+}
+"""Names of intervals that are not the name of their estimate."""
+_ENDS = {"_low": "lower end of the 95 % interval of", "_high": "upper end of the 95 % interval of"}
+
 
 def build(estimates: Estimates, grid: Grid, params: Params, deadlines: Deadlines) -> xr.Dataset:
     """Return the dataset of a run; leading dimensions are the swept fields.
@@ -59,9 +67,26 @@ def axis_names(axes: tuple[Axis, ...]) -> tuple[str, ...]:
 
 
 def _attributes(name: str) -> dict[str, str]:
-    base = name.removesuffix("_se")
+    base, text = name.removesuffix("_se"), "standard error of"
+    for ending, words in _ENDS.items():
+        if name.endswith(ending):
+            short = name.removesuffix(ending)
+            base, text = _INTERVAL_OF.get(short, short), words
     units, meaning = MEANINGS[base]
-    return {"units": units, "long_name": meaning if base == name else f"standard error of {base}"}
+    return {"units": units, "long_name": meaning if base == name else f"{text} {base}"}
+
+
+def _shown(estimates: Estimates, name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Return an estimate, or its error, with nan where it rests on too few timelines to be given as a number."""
+    if name not in estimates.left_out:
+        return values
+    return np.where(estimates.left_out[name], np.nan, values)
+
+
+def _interval(estimates: Estimates, name: str) -> dict[str, NDArray[Any]]:
+    """Return the ends of the interval of an estimate, by name; none where it has no interval."""
+    ends = {f"{name}_low": estimates.low, f"{name}_high": estimates.high}
+    return {end: values[name] for end, values in ends.items() if name in values}
 
 
 def _flat(params: Params, value: Any) -> NDArray[np.float64]:
@@ -90,14 +115,16 @@ def _scalars(estimates: Estimates, params: Params) -> dict[str, _Entry]:
     ):
         if source not in estimates.values:
             continue
-        found[name] = estimates.values[source] * factor
-        found[f"{name}_se"] = estimates.se[source] * factor
+        found[name] = _shown(estimates, source, estimates.values[source]) * factor
+        found[f"{name}_se"] = _shown(estimates, source, estimates.se[source]) * factor
+        found |= _interval(estimates, source)
     found["ettr_timeline_sd"] = estimates.ettr_timeline_sd
     found["interruptions_sd"] = estimates.interruptions_sd
     found["checkpoint_interval"] = _flat(params, params.checkpoint.interval_s)
     found["mttf_s"] = _flat(params, analytic.mttf_s(params))
     found["finished_fraction"] = estimates.finished_fraction
     found["capped_fraction"] = estimates.capped_fraction
+    found |= _interval(estimates, "finished") | _interval(estimates, "capped")
     found["timelines"] = estimates.n_timelines
     for kind, by_metric in (
         ("run_to_run_sd", estimates.run_to_run_sd),
@@ -115,35 +142,42 @@ def _tables(estimates: Estimates, params: Params) -> dict[str, _Entry]:
     held = np.array([name not in ("productive", *UNHELD) for name in ACTIVITIES])
     found: dict[str, _Entry] = {}
     for suffix, source in (("", estimates.values), ("_se", estimates.se)):
-        found[f"time_fraction{suffix}"] = (("activity",), source["time_fraction"])
-        found[f"lost_gpu_hours{suffix}"] = (("cause", "activity"), np.where(held, source["lost_s"] * gpus_hours, 0.0))
+        found[f"time_fraction{suffix}"] = (("activity",), _shown(estimates, "time_fraction", source["time_fraction"]))
+        lost_s = _shown(estimates, "lost_s", source["lost_s"])
+        found[f"lost_gpu_hours{suffix}"] = (("cause", "activity"), np.where(held, lost_s * gpus_hours, 0.0))
         for name in UNHELD if params.maintenance is not None else ("queue",):
-            seconds = source["lost_s"][:, :, ACTIVITIES.index(name)]
-            found[f"{name}_hours{suffix}"] = (("cause",), seconds / HOUR_S)
-        failures = source["interruptions_by_cause"]
-        rows = np.zeros((failures.shape[0], len(estimates.causes)))
-        rows[:, 1 : 1 + failures.shape[1]] = failures
-        found[f"interruptions_by_cause{suffix}"] = (("cause",), rows)
+            found[f"{name}_hours{suffix}"] = (("cause",), lost_s[:, :, ACTIVITIES.index(name)] / HOUR_S)
+        failures = _shown(estimates, "interruptions_by_cause", source["interruptions_by_cause"])
+        found[f"interruptions_by_cause{suffix}"] = (("cause",), _rows(failures, estimates))
+    for name, ends in _interval(estimates, "interruptions_by_cause").items():
+        found[name] = (("cause",), _rows(ends, estimates))
     return found
+
+
+def _rows(of_failures: NDArray[np.float64], estimates: Estimates) -> NDArray[np.float64]:
+    """Return numbers of failure causes with 0 for the causes that are none."""
+    rows = np.zeros((of_failures.shape[0], len(estimates.causes)))
+    rows[:, 1 : 1 + of_failures.shape[1]] = of_failures
+    return rows
 
 
 def _distributions(estimates: Estimates, deadlines: Deadlines) -> dict[str, _Entry]:
     """Return quantiles and completion."""
-    found: dict[str, _Entry] = {
-        "ettr_timeline_quantile": (("quantile",), estimates.ettr_timeline_quantile),
-        "completion_time": (("quantile",), estimates.completion_time_s),
-    }
+    found: dict[str, _Entry] = {}
     for name, values in (
+        ("ettr_timeline_quantile", estimates.ettr_timeline_quantile),
+        ("completion_time", estimates.completion_time_s),
         ("longest_stretch_quantile", estimates.longest_stretch_quantile_s),
         ("nodes_out_quantile", estimates.nodes_out_quantile),
         ("nodes_out_most_quantile", estimates.nodes_out_most_quantile),
     ):
         if values is not None:
-            found[name] = (("quantile",), values)
+            found[name] = (("quantile",), _shown(estimates, name, values))
+            found |= {end: (("quantile",), ends) for end, ends in _interval(estimates, name).items()}
     if deadlines.seconds:
-        low, high = estimates.completion_low, estimates.completion_high
-        found["completion_probability"] = (("deadline",), estimates.completion_probability)
-        found["completion_probability_se"] = (("deadline",), (high - low) / (2.0 * NORMAL_95))
+        name, low, high = "completion_probability", estimates.completion_low, estimates.completion_high
+        found[name] = (("deadline",), _shown(estimates, name, estimates.completion_probability))
+        found[f"{name}_se"] = (("deadline",), _shown(estimates, name, (high - low) / (2.0 * NORMAL_95)))
         found["completion_low"], found["completion_high"] = (("deadline",), low), (("deadline",), high)
     return found
 
