@@ -109,6 +109,7 @@ def _measures(lives: list[_Lived], until_s: float | None) -> Measures:
         lost=(lost_s.sum(axis=0) / elapsed_s.sum())[None],
         rate_factor=_one(ratio(struck, at_risk_s[:, None] * rates)),
         failures=_one(ratio(struck.sum(axis=1), np.ones(len(lives)))),
+        restarts=_one(ratio([life.attempt for life in lives], np.ones(len(lives)))),
         elapsed_s=_one(ratio(elapsed_s, np.ones(len(lives)))),
         finished=_one(proportion(ends[0], len(lives))),
         capped=_one(proportion(ends[1], len(lives))),

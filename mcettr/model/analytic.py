@@ -33,6 +33,7 @@ __all__ = [
     "ceiling",
     "core_model_reason",
     "daly_interval_s",
+    "ends_in_time",
     "ettr",
     "ettr_long_run",
     "ettr_of_job",
@@ -138,10 +139,19 @@ def ettr_of_job(params: Params) -> Number:
 
 
 def ettr(params: Params) -> Number:
-    """Return `ettr_of_job` where the work is given and the horizon leaves it time, else `ettr_long_run`.
+    """Return `ettr_of_job` where the job `ends_in_time` or has no horizon of its own, else `ettr_long_run`."""
+    core = core_numbers(params)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        of_job = core.work / completion_of_core_s(core)
+    unbounded = np.isfinite(core.work) & ~core.stretched & (not params.horizon_given)
+    return np.where(ends_in_time(params) | unbounded, of_job, ettr_long_run(params))[()]
 
-    The horizon leaves time where it is the implicit one, or seven standard deviations beyond the mean completion time
-    (bounded from above, as if every interval were a matter of luck).
+
+def ends_in_time(params: Params) -> Number:
+    """Return whether the work is given, no write outlasts its interval, and the horizon leaves the job its time.
+
+    It does where it is the implicit one, or seven standard deviations beyond the mean completion time (bounded from
+    above, as if every interval were a matter of luck).
     """
     core = core_numbers(params)
     total = completion_of_core_s(core)
@@ -149,9 +159,10 @@ def ettr(params: Params) -> Number:
         failure_s = (np.divide(1.0, core.rate) + core.downtime) * np.exp(core.rate * (core.startup + core.restore))
         part_s = total / renewal.n_intervals(core.work, core.interval) + failure_s
         spread_s = np.where(core.rate > 0, np.sqrt(2.0 * total * part_s), 0.0)
-        in_time = (total + 7.0 * spread_s <= params.horizon_s) | (not params.horizon_given)
-        of_job = np.isfinite(core.work) & ~core.stretched & in_time
-        return np.where(of_job, core.work / total, ettr_long_run(params))[()]
+        in_time = total + 7.0 * spread_s <= params.horizon_s
+        if not params.horizon_given:
+            in_time = np.isfinite(total) & (total <= params.horizon_s)
+    return np.isfinite(core.work) & ~core.stretched & in_time
 
 
 def ceiling(params: Params) -> Number:

@@ -51,8 +51,8 @@ class Measures:
         Lost time over elapsed time, by `mcettr.model.budget.cause_rows` and activity.
     rate_factor : Measured, shape (cells, causes)
         Failures of a cause over its rate times the time at risk; NaN where a cause has no rate.
-    failures : Measured, shape (cells,)
-        Failures of a timeline, or until `until_s`.
+    failures, restarts : Measured, shape (cells,)
+        Failures of a timeline, and all that made it start anew, or until `until_s`.
     elapsed_s : Measured, shape (cells,)
         Wall-clock seconds of a timeline, or until `until_s`.
     finished, capped : Measured, shape (cells,)
@@ -63,6 +63,9 @@ class Measures:
         Share of the corruptions found of which no checkpoint from before was kept.
     kept_corrupt : Measured or None
         Share of the timelines that end with corrupt work counted as kept.
+    pilot_timelines, pilot_until_s : ndarray or None, shape (cells,)
+        Timelines behind the two shares of corruption, where a pilot measured them beside a run, and until when it
+        simulated, in seconds (inf for whole timelines).
     """
 
     n_timelines: NDArray[np.int64]
@@ -72,12 +75,15 @@ class Measures:
     lost: Array
     rate_factor: Measured
     failures: Measured
+    restarts: Measured
     elapsed_s: Measured
     finished: Measured
     capped: Measured
     no_spare: Measured | None = None
     no_clean: Measured | None = None
     kept_corrupt: Measured | None = None
+    pilot_timelines: NDArray[np.int64] | None = None
+    pilot_until_s: Array | None = None
 
     def share(self, activity: str) -> Measured:
         """Return the share of the elapsed time that an activity takes, (cells,)."""
@@ -147,6 +153,4 @@ def shown_factor(factor: Measured) -> str:
 
 def _digits(width: float) -> int:
     """Return how many decimals tell the ends of an interval of that width apart, at most three."""
-    if not 0.0 < width < np.inf:
-        return 0
-    return int(min(max(np.ceil(-np.log10(width)) + 1.0, 0.0), 3.0)) if width < 10.0 else 0
+    return int(np.clip(np.ceil(-np.log10(0.5 * width)), 0, 3)) if 0.0 < width < np.inf else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from mcettr.errors import ScenarioError
 from mcettr.model.distributions import Number
 from mcettr.model.params import Cause, Checkpoint, Params, Recovery
-from mcettr.model.problems import Cells
+from mcettr.model.problems import Cells, Notice, Problem
 from mcettr.scenario.axes import Axis, read_axes
 from mcettr.scenario.compile_causes import counts_nodes
 from mcettr.scenario.compile_job import contradictions, job_params
@@ -40,7 +40,7 @@ class Grid:
     auto_interval : bool
         Whether the checkpoint interval was left to the program (it then holds the best of the closed form, at mean
         rates).
-    warnings : tuple of str
+    warnings : tuple of Notice
         What the user should know before a run, one line each.
     """
 
@@ -48,7 +48,7 @@ class Grid:
     axes: tuple[Axis, ...]
     shape: tuple[int, ...]
     auto_interval: bool
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
 
 
 def compile_params(scenario: Scenario) -> Params:
@@ -99,7 +99,7 @@ def compile_grid(scenario: Scenario, axes: Mapping[str, Sequence[object]]) -> Gr
     for problem in problems:
         if problem.level == "error":
             raise ScenarioError(one_line(_error(scenario.document, made, shape, problem)))
-    warnings = tuple(_warning(scenario.document, made, shape, problem) for problem in problems)
+    warnings = notices(scenario, made, shape, problems)
     warnings += _part_node(spec) + _unused(spec)
 
     def spread(value: Any) -> Any:
@@ -143,12 +143,19 @@ def _written_path(document: Document, path: str) -> str:
     return ".".join(parts)
 
 
-def _warning(document: Document, axes: tuple[Axis, ...], shape: tuple[int, ...], problem: Any) -> str:
-    text = f"{_written_path(document, problem.path)}: {problem.message}"
-    if not axes or problem.cells is None:
-        return text
-    cell, n_concerned = _first_cell(axes, shape, problem.cells)
-    return f"{text} (cell {cell}; {n_concerned} of {int(np.prod(shape))} cells)"
+def notices(
+    scenario: Scenario, axes: tuple[Axis, ...], shape: tuple[int, ...], problems: Iterable[Problem]
+) -> tuple[Notice, ...]:
+    """Return warnings as lines of text, with the first cell of a grid that each concerns."""
+    found = []
+    for problem in problems:
+        path = _written_path(scenario.document, problem.path)
+        text = f"{path}: {problem.message}"
+        if axes and problem.cells is not None:
+            cell, n_concerned = _first_cell(axes, shape, problem.cells)
+            text += f" (cell {cell}; {n_concerned} of {int(np.prod(shape))} cells)"
+        found.append(Notice(text, problem.code, path, problem.measured))
+    return tuple(found)
 
 
 def _first_cell(axes: tuple[Axis, ...], shape: tuple[int, ...], cells: Any) -> tuple[str, int]:
@@ -159,7 +166,7 @@ def _first_cell(axes: tuple[Axis, ...], shape: tuple[int, ...], cells: Any) -> t
     return ", ".join(texts), int(concerned.sum())
 
 
-def _part_node(spec: ScenarioSpec) -> tuple[str, ...]:
+def _part_node(spec: ScenarioSpec) -> tuple[Notice, ...]:
     """Return one warning, with the numbers of the first case, if some job leaves part of its last node empty."""
     gpus, per_node = np.broadcast_arrays(spec.job.gpus, spec.job.gpus_per_node)
     part = np.flatnonzero(np.remainder(gpus, per_node))
@@ -167,10 +174,11 @@ def _part_node(spec: ScenarioSpec) -> tuple[str, ...]:
         return ()
     n_gpus, size = float(gpus.flat[part[0]]), float(per_node.flat[part[0]])
     nodes = f"{n_gpus / size:,.1f}" if n_gpus / size < 1e9 else f"{n_gpus / size:.3g}"
-    return (f"job.gpus: {n_gpus:,.0f} GPUs fill {nodes} nodes of {size:g}: the last node counts as a whole one",)
+    text = f"job.gpus: {n_gpus:,.0f} GPUs fill {nodes} nodes of {size:g}: the last node counts as a whole one"
+    return (Notice(text, "part-node", "job.gpus"),)
 
 
-def _unused(spec: ScenarioSpec) -> tuple[str, ...]:
+def _unused(spec: ScenarioSpec) -> tuple[Notice, ...]:
     """Return one warning for each thing that was given and changes nothing."""
     save, preflight = spec.checkpoint, spec.health_checks.preflight
     found = []
@@ -184,4 +192,4 @@ def _unused(spec: ScenarioSpec) -> tuple[str, ...]:
         if preflight is not None and name in dict(preflight.catch_probability) and cause.repeat is None:
             path = f"health_checks.preflight.catch_probability.{name}"
             found.append(f"{path}: has no effect, since failures.{name} has no repeat whose culprit could be caught")
-    return tuple(found)
+    return tuple(Notice(text, "no-effect", text.partition(":")[0]) for text in found)

@@ -41,7 +41,13 @@ class StridingTraining(Training):
         life, main, plan = self.life, self.main, self.plan
         self._stall_s, self._durable_s = plan.verify_s + life.stall_s, plan.verify_s + life.write_s
         begins = main is not None and main.left_s == self._durable_s and main.position_s == life.work_s
-        if not begins or self.stopping is not None or self.pause_s > 0 or plan.local is not None or self.blocked_s != self._stall_s:
+        if (
+            not begins
+            or self.stopping is not None
+            or self.pause_s > 0
+            or plan.local is not None
+            or self.blocked_s != self._stall_s
+        ):
             return 0
         pending = life.silent is not None and life.silent.pending is not None
         if plan.verify_s > 0 and pending:
