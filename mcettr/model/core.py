@@ -112,6 +112,7 @@ _WORDS = {
     "startup_if_replaced": "startup phases for replaced nodes",
     "start_failure": "failed starts",
     "max_attempt_s": "longest attempt",
+    "data_fast_forward": "data fast-forward",
     "check_every_s": "periodic health checks",
 }
 _KINDS = {"silent": "silent corruption", "slow": "slow nodes", "preemption": "preemptions"}
@@ -128,7 +129,8 @@ def mechanisms(params: Params) -> list[str]:
     ['silent corruption']
     """
     found = [_KINDS[cause.kind] for cause in params.causes if cause.kind in _KINDS]
-    for record in (*params.causes, params.checkpoint, params.recovery, params):
+    records: tuple[Any, ...] = (*params.causes, params.checkpoint, params.recovery, params)
+    for record in records:
         for item in fields(record):
             if item.name not in _CORE[type(record)] and not _is_off(getattr(record, item.name), item.default):
                 found.append(_WORDS.get(item.name, item.name.removesuffix("_s").replace("_", " ")))

@@ -1,10 +1,11 @@
 """Warnings that rest on a simulation: what takes much of the time, what never ends, what is not what the fields say.
 
-A pilot, or the run itself, measures a job whatever its mechanisms are; each number is given as precisely as it is known.
+A pilot, or the run itself, measures a job whatever its mechanisms are; each number is as precise as it is known.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -46,15 +47,16 @@ _MODIFIERS: dict[str, tuple[str, str, Callable[[Params, Cause], bool]]] = {
     "lemons": ("lemons.multiplier", "healthy nodes", lambda job, cause: cause.by_lemons and job.lemons is not None),
     "incidents": ("incidents.multiplier", "quiet times",
                   lambda job, cause: cause.in_incidents and job.incidents is not None),
-    "repeated failures": ("failures.{cause}.repeat.probability", "new faults", lambda _, cause: cause.repeat is not None),
+    "repeated failures": ("failures.{cause}.repeat.probability", "new faults",
+                          lambda _, cause: cause.repeat is not None),
     "its profile": ("failures.{cause}.profile", "a multiplier of 1", lambda _, cause: cause.profile is not None),
 }  # fmt: skip
-"""What may make a cause strike more often, or less, than its rate says: path, what the rate is that of, when it is on."""
+"""What may make a cause strike more often than its rate says: path, what the rate is that of, when it is on."""
 _WORTH_SAYING = 0.01
 """The share of corruptions, or of timelines, from which on it is worth a word."""
 _OFF_RATE = 0.05
-_NO_PROGRESS_FAILURES = 20.0
-"""Failures after which a first part without any kept work is telling."""
+_NO_PROGRESS_RESTARTS = 20.0
+"""Restarts after which a first part without any kept work is telling."""
 _MOST = 0.5
 
 
@@ -128,7 +130,7 @@ class _Seen:
 
 def _no_progress(see: _Seen) -> Iterator[Problem]:
     found = see.found
-    none = (found.ettr.value <= 0.0) & ((found.failures.value >= _NO_PROGRESS_FAILURES) | (found.until_s is None))
+    none = (found.ettr.value <= 0.0) & ((found.restarts.value >= _NO_PROGRESS_RESTARTS) | (found.until_s is None))
     if not none.any():
         return
     cell = int(np.argmax(none))
@@ -191,7 +193,7 @@ def _unfinished(see: _Seen) -> Iterator[Problem]:
     with np.errstate(divide="ignore", invalid="ignore"):
         needed_s = work_s / found.ettr.value
     yield from see.problem(
-        "unfinished",
+        "too-slow",
         path,
         np.isfinite(work_s) & (found.ettr.value > 0.0) & (needed_s > horizon_s),
         found.ettr,
@@ -228,7 +230,7 @@ def _much_lost(see: _Seen, activity: str, loss: _Loss) -> Iterator[Problem]:
 
 
 def _corruption(see: _Seen) -> Iterator[Problem]:
-    found = see.found
+    found, where = see.found, functools.partial(see.where, by_pilot=True)
     silent = [cause.name for cause in see.params.causes if cause.kind == "silent"]
     path = f"failures.{silent[0]}.detection" if len(silent) == 1 else "failures"
     if found.no_clean is not None:
@@ -244,7 +246,7 @@ def _corruption(see: _Seen) -> Iterator[Problem]:
             found.no_clean,
             lambda cell, share: (
                 f"{shown_share(share)} of the corruptions found have no clean checkpoint among those kept"
-                f"{see.where(cell, by_pilot=True)}, and send the job back to {back}; keep more, or find corruption sooner"
+                f"{where(cell)}, and send the job back to {back}; keep more, or find corruption sooner"
             ),
         )
     if found.kept_corrupt is not None and found.until_s is None:
@@ -254,7 +256,7 @@ def _corruption(see: _Seen) -> Iterator[Problem]:
             found.kept_corrupt.value > _WORTH_SAYING,
             found.kept_corrupt,
             lambda cell, share: (
-                f"{shown_share(share)} of the timelines end with corrupt work counted as kept{see.where(cell, by_pilot=True)}; give a"
+                f"{shown_share(share)} of the timelines end with corrupt work counted as kept{where(cell)}; give a"
                 " shorter detection, checkpoint.verify or a periodic check that finds it"
             ),
         )

@@ -135,22 +135,29 @@ def shown_share(share: Measured) -> str:
 
     >>> shown_share(Measured(0.4213, 0.35, 0.49)), shown_share(Measured(0.4213, 0.4208, 0.4218))
     ('about 42 % (35 to 49 %)', 'about 42.13 % (42.08 to 42.18 %)')
+    >>> shown_share(Measured(0.00044, 0.00044, 0.00044))
+    'about 0.044 %'
     """
-    value, low, high = (100.0 * min(max(part, 0.0), 1.0) for part in share)
-    digits = _digits(high - low)
-    return f"about {value:.{digits}f} % ({low:.{digits}f} to {high:.{digits}f} %)"
+    value, low, high = _as_known(*(100.0 * min(max(part, 0.0), 1.0) for part in share))
+    return f"about {value} %" if low == high else f"about {value} % ({low} to {high} %)"
 
 
 def shown_factor(factor: Measured) -> str:
     """Return a factor as precisely as it is known.
 
-    >>> shown_factor(Measured(1.3512, 1.31, 1.39))
-    '1.35 x (1.31 to 1.39)'
+    >>> shown_factor(Measured(1.3512, 1.31, 1.39)), shown_factor(Measured(6.4e10, 1.5e9, 1.3e11))
+    ('1.35 x (1.31 to 1.39)', '6.4e+10 x (1.5e+09 to 1.3e+11)')
     """
-    digits = _digits(factor.high - factor.low)
-    return f"{factor.value:.{digits}f} x ({factor.low:.{digits}f} to {factor.high:.{digits}f})"
+    value, low, high = _as_known(*factor)
+    return f"{value} x" if low == high else f"{value} x ({low} to {high})"
 
 
-def _digits(width: float) -> int:
-    """Return how many decimals tell the ends of an interval of that width apart, at most three."""
-    return int(np.clip(np.ceil(-np.log10(0.5 * width)), 0, 3)) if 0.0 < width < np.inf else 0
+def _as_known(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """Return an estimate and the ends of its interval, with as many digits as tell the ends apart."""
+    width = high - low
+    digits = int(np.ceil(-np.log10(0.5 * width))) if 0.0 < width < np.inf else 9
+    if digits > 3 or value >= 1e5:
+        texts = [f"{part:.3g}" for part in (value, low, high)]
+    else:
+        texts = [f"{part:.{max(digits, 0)}f}" for part in (value, low, high)]
+    return texts[0], texts[1], texts[2]

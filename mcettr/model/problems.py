@@ -75,7 +75,7 @@ class Notice(str):
         self.code, self.path, self.measured = code, path, measured
         return self
 
-    def __getnewargs__(self) -> tuple[Any, ...]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[Any, ...]:
         """Return what copies and pickles are made of."""
         return str(self), self.code, self.path, self.measured
 

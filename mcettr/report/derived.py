@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mcettr.model import analytic, renewal
 from mcettr.model.core import inexact_reason
 from mcettr.model.distributions import Number, mean
-from mcettr.model.measured_cautions import measured_warnings
 from mcettr.model.mean_rates import incident_share
+from mcettr.model.measured_cautions import measured_warnings
 from mcettr.model.node_losses import mean_nodes_out
 from mcettr.model.params import Cause, Params
 from mcettr.model.problems import Notice
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _DAY_S = 86_400.0
 _CLOSE = 0.05
+_FINITE = ("ettr", "ettr_long_run", "best_ettr", "ceiling", "hpca25_ettr")
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Derived:
     best_interval_s : float or None
         The best interval exactly.
     ettr : float or None
-        Of the job, its first start and its last checkpoint included; None without work, or where the horizon may cut it.
+        Of the job, its first start and last checkpoint included; None without work, or where the horizon may cut it.
     ettr_long_run, best_ettr, ceiling : float or None
         If the job never ended, at the best interval, and with a free checkpoint.
     completion_s : float or None
@@ -153,7 +154,12 @@ def derive(scenario: Scenario) -> Derived:
         young_interval_s=_positive(renewal.young_interval_s(rate, blocked_s)),
         daly_interval_s=_positive(renewal.daly_interval_s(rate, blocked_s)),
     )
-    return start if start.reason else _closed_forms(start)
+    if start.reason:
+        return start
+    exact = closed_forms(params)
+    return (
+        replace(start, reason="the closed form has no finite value here") if exact is None else replace(start, **exact)
+    )
 
 
 def _figures(params: Params, cause: Cause) -> CauseFigures:
@@ -173,27 +179,24 @@ def _fleet(params: Params) -> Fleet:
     )
 
 
-def _closed_forms(start: Derived) -> Derived:
-    params = start.params
+def closed_forms(params: Params) -> dict[str, Any] | None:
+    """Return the exact values of a job of the core model by the name in `Derived`; None where one is not finite."""
     with np.errstate(all="ignore"):
         best_s = float(analytic.best_interval_s(params))
         has_best = best_s > 0  # a free checkpoint, or no checkpoint section, has no best interval
         ends = bool(analytic.ends_in_time(params))
-        found = replace(
-            start,
-            best_interval_s=_positive(best_s),
-            ettr=float(analytic.ettr_of_job(params)) if ends else None,
-            ettr_long_run=float(analytic.ettr_long_run(params)),
-            best_ettr=float(analytic.ettr(analytic.with_interval(params, best_s))) if has_best else None,
-            ceiling=float(analytic.ceiling(params)),
-            completion_s=float(analytic.expected_completion_s(params)) if ends else None,
-            time_fraction={name: float(share) for name, share in analytic.explain(params).items()},
-            hpca25_ettr=float(analytic.hpca25_ettr(params)),
-        )
-    numbers = (found.ettr_long_run, found.ceiling, 0.0 if found.ettr is None else found.ettr)
-    if not np.all(np.isfinite([0.0 if value is None else value for value in numbers])):
-        return replace(start, reason="the closed form has no finite value here")
-    return found
+        found: dict[str, Any] = {
+            "best_interval_s": _positive(best_s),
+            "ettr": float(analytic.ettr_of_job(params)) if ends else None,
+            "ettr_long_run": float(analytic.ettr_long_run(params)),
+            "best_ettr": float(analytic.ettr(analytic.with_interval(params, best_s))) if has_best else None,
+            "ceiling": float(analytic.ceiling(params)),
+            "completion_s": float(analytic.expected_completion_s(params)) if ends else None,
+            "time_fraction": {name: float(share) for name, share in analytic.explain(params).items()},
+            "hpca25_ettr": float(analytic.hpca25_ettr(params)),
+        }
+    values = [*found["time_fraction"].values(), *(found[name] for name in _FINITE if found[name] is not None)]
+    return found if np.all(np.isfinite(values)) else None
 
 
 def _positive(value: Number) -> float | None:

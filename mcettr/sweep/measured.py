@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -86,15 +87,20 @@ def _with_corruption(params: Params, grid: Grid, found: Measures) -> Measures:
     parts = {name: np.full((3, n_cells), np.nan) for name in ("no_clean", "kept_corrupt")}
     n_timelines, until_s = found.n_timelines.copy(), np.full(n_cells, np.inf)
     for cell in cells:
-        job = map_numbers(params, lambda value, cell=cell: _of_cell(value, grid.shape, cell))
+        job = map_numbers(params, functools.partial(_of_cell, shape=grid.shape, cell=int(cell)))
         seen = pilot(job, max_steps=MAX_STEPS // len(cells))
         n_timelines[cell], until_s[cell] = seen.n_timelines[0], np.inf if seen.until_s is None else seen.until_s
         for name in parts:
             measured = getattr(seen, name)
             if measured is not None and (name == "no_clean" or seen.until_s is None):
                 parts[name][:, cell] = [part[0] for part in measured]
-    pilots = {name: Measured(*part) for name, part in parts.items()}
-    return replace(found, pilot_timelines=n_timelines, pilot_until_s=until_s, **pilots)
+    return replace(
+        found,
+        no_clean=Measured(*parts["no_clean"]),
+        kept_corrupt=Measured(*parts["kept_corrupt"]),
+        pilot_timelines=n_timelines,
+        pilot_until_s=until_s,
+    )
 
 
 def _of_cell(value: Any, shape: tuple[int, ...], cell: int) -> float:

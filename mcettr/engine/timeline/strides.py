@@ -11,7 +11,6 @@ import math
 from mcettr.engine.draws import Draws
 from mcettr.engine.timeline.happenings import Ended, Stop
 from mcettr.engine.timeline.life import Life
-from mcettr.engine.timeline.saves import _CLOSE as CLOSE
 from mcettr.engine.timeline.saves import Saves
 from mcettr.engine.timeline.training import Training
 from mcettr.model.budget import Outcome
@@ -152,5 +151,5 @@ def _keeps_clean(saves: Saves, position_s: float) -> bool:
     extras = (extra for extra in (saves.local, saves.graceful) if extra is not None)
     if any(extra.position_s <= position_s for extra in extras):
         return True
-    newest = min(math.floor(position_s / saves.interval_s + CLOSE), saves.index)
-    return newest >= saves.lowest
+    newest = min(math.floor(position_s / saves.interval_s + 1e-9), saves.index)
+    return bool(newest >= saves.lowest)
