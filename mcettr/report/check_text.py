@@ -164,7 +164,8 @@ def _first_order(derived: Derived, width: int) -> str:
     off = 100.0 * (derived.hpca25_ettr / derived.ettr_long_run - 1.0)
     value = f"{derived.hpca25_ettr:.4f}" if derived.hpca25_ettr >= 0.0 else "below 0"
     against = f"{abs(off):.2g} % {'above' if off > 0 else 'below'} the exact value in the long run"
-    return paragraph(f"First-order formula (HPCA 2025): ETTR {value}, {against}.", width)
+    trust = "" if derived.hpca25_trusted else ": not to be trusted here"
+    return paragraph(f"First-order formula (HPCA 2025): ETTR {value}, {against}{trust}.", width)
 
 
 def check_object(scenario: Scenario, derived: Derived) -> dict[str, Any]:
