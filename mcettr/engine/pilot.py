@@ -18,7 +18,7 @@ from mcettr.model.budget import ACTIVITIES, Outcome
 from mcettr.model.measures import DOWN, Measured, Measures, proportion, ratio
 from mcettr.model.params import Params
 
-MAX_STEPS, MAX_TIMELINES = 8_000, 64
+MAX_STEPS, MAX_TIMELINES = 6_000, 64
 """Steps of all timelines together (some 20 microseconds each), and timelines at most."""
 _LEAST_TIMELINES = 4
 _PART = 0.25
