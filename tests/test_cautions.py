@@ -118,6 +118,18 @@ def test_spares_in_place_of_the_queue_are_told() -> None:
     assert not problems(**{"recovery.queue_wait": "30 min"})
 
 
+def test_rare_failures_that_cost_much_are_told() -> None:
+    disaster = {"failures.disaster": {"rate": "0.0001 / job-day", "detection": "1000 d"}, "job.horizon": None}
+    (problem,) = problems(**disaster)
+    assert (problem.path, problem.code) == ("failures.disaster", "rare-and-costly")
+    assert (
+        "about one timeline in 500 has such a failure in 20 d of training, and it takes 2.74 years" in problem.message
+    )
+    cheap = disaster | {"failures.disaster": {"rate": "0.0001 / job-day", "detection": "1 d"}}
+    often = disaster | {"failures.disaster": {"rate": "0.1 / job-day", "detection": "1 d"}}
+    assert not problems(**cheap) + problems(**often)
+
+
 @pytest.mark.parametrize(
     ("vary", "words"),
     [

@@ -27,6 +27,8 @@ _RARELY = 1e-6
 """A failure with a consequence rarer than this goes without a word."""
 _NEVER_NOTICED, _ENDLESS_S = 1e-3, 1e15
 """The share of failures noticed too late from which on it is worth a word, and what stands for no horizon."""
+_COSTLY, _RARE = 0.005, 0.05
+"""Time that a cause costs per time at risk, and failures of a timeline, from and up to which it is rare and costly."""
 _EXHAUSTED = {"queue": ", and where the spares are exhausted"}
 _BY_NODES = ("node", "gpu", "domain")
 
@@ -51,6 +53,7 @@ def warnings(params: Params, see: Cells) -> Iterator[Problem]:
         yield from _false_alarms(params, cause, see)
         yield from _uncertain(params, cause, see)
         yield from _never_noticed(params, cause, see)
+        yield from _rare_and_costly(params, cause, see)
         yield from _more_than_present(params, cause, see)
         if cause.kind == "preemption":
             yield from _too_late(params, f"failures.{cause.name}.notice", cause.notice_s, see)
@@ -176,6 +179,30 @@ def _never_noticed(params: Params, cause: Cause, see: Cells) -> Iterator[Problem
     )
 
 
+def _rare_and_costly(params: Params, cause: Cause, see: Cells) -> Iterator[Problem]:
+    """Warn of a failure that few timelines see and that costs them so much that the mean depends on those few."""
+    if cause.kind not in ("crash", "hang") or cause.every is not None:
+        return
+    whole_s = np.minimum(params.work_s, params.horizon_s)
+    each_s = np.minimum(mean(cause.detection) + mean(cause.diagnosis), params.horizon_s)
+    known_s = np.where(np.isfinite(whole_s) & np.isfinite(each_s), whole_s, 0.0)
+    share = np.where(known_s > 0.0, np.multiply(cause.rate_per_s, each_s), 0.0)
+    n_failures = np.multiply(cause.rate_per_s, known_s)
+    yield from see.where(
+        "warning",
+        f"failures.{cause.name}",
+        (share > _COSTLY) & (n_failures < _RARE),
+        lambda n, each, whole: (
+            f"about one timeline in {1.0 / n:,.0f} has such a failure in {duration_text(whole)} of training, and it"
+            f" takes {duration_text(each)}: averages depend on those few, and a short run may see none"
+        ),
+        n_failures,
+        each_s,
+        whole_s,
+        code="rare-and-costly",
+    )
+
+
 def _more_than_present(params: Params, cause: Cause, see: Cells) -> Iterator[Problem]:
     chance = chance_clipped(cause, params.n_nodes)
     yield from see.where(
@@ -233,7 +260,7 @@ def _no_start(params: Params, see: Cells) -> Iterator[Problem]:
 def _spares_for_queue(params: Params, see: Cells) -> Iterator[Problem]:
     """Say that spares replace the queue, which is not what everybody expects."""
     spares, wait = params.recovery.spares, params.recovery.queue_wait
-    if spares is None or getattr(params.recovery, "requeue", None) == "always":
+    if spares is None or getattr(spares, "requeues", False):
         return
     yield from see.where(
         "warning",

@@ -99,7 +99,7 @@ _CORE: dict[type, set[str]] = {
     Cause: {"name", "rate_per_s", "kind", "rate_shape", "every", "detection", "diagnosis", "exposure", "nodes_lost",
             "over_evicted", "slowdown", "notice_s", "min_lease_s", "in_incidents", "by_lemons", "caught_in_check",
             "caught_in_preflight"},
-    Recovery: {"queue_wait", "startup", "restore", "requeue"},
+    Recovery: {"queue_wait", "startup", "restore"},
 }  # fmt: skip
 """The fields that the core model knows, or that only matter beside another; any other one must have its default."""
 _WORDS = {
