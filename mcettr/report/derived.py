@@ -174,7 +174,7 @@ def _fleet(params: Params) -> Fleet:
         nodes=float(params.n_nodes),
         nodes_lost_per_day=None if spares is None else lost,
         spares=None if spares is None else float(spares.count),
-        lemons=None if lemons is None else float(params.n_nodes) * float(getattr(lemons, "at_start", lemons.fraction)),
+        lemons=None if lemons is None else float(params.n_nodes) * float(lemons.fraction),
         incident_share=None if incidents is None else float(incident_share(incidents)),
     )
 
