@@ -112,7 +112,7 @@ class StridingLife(Life):
 
     def __init__(self, job: Params, draws: Draws, factors: list[float], max_steps: int) -> None:
         super().__init__(job, draws, factors, max_steps)
-        self.n_steps = 0
+        self.n_steps, self._n_in_repair = 0, 0.0
         self.n_found = self.n_unclean = 0
         """Corruptions found, and those of them before which no kept checkpoint had been written."""
 
@@ -128,8 +128,10 @@ class StridingLife(Life):
         self.count_step()
 
     def next_attempt(self, row: int) -> None:
-        """Begin the next attempt."""
+        """Begin the next attempt; each node that has gone to repair since the last one comes back in a step."""
         super().next_attempt(row)
+        n_before, self._n_in_repair = self._n_in_repair, self.nodes.in_repair
+        self.n_steps += int(max(self._n_in_repair - n_before, 0.0))
         self.count_step()
 
     def _stop(self, stop: Stop) -> None:
