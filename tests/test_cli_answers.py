@@ -79,10 +79,12 @@ def test_check_derives_without_simulation(capsys: Capture) -> None:
 def test_check_says_where_closed_forms_end(capsys: Capture) -> None:
     code, out, _ = run_here(capsys, "check", "llama3-405b")
     assert code == 0
-    assert "Approximate: the rates of gpu and 17 more causes are uncertain" in " ".join(out.split())
+    assert "No closed form is exact for it: the rates of gpu and 17 more causes are uncertain" in " ".join(out.split())
     code, out, _ = run_here(capsys, "check", "rsc-1", "--set", "failures.node.detection=never")
     assert code == 0
-    assert "No exact ETTR: the detection or diagnosis of node has no finite mean" in " ".join(out.split())
+    assert "No closed form is exact for it: the detection or diagnosis of node has no finite mean" in " ".join(
+        out.split()
+    )
     tree = parsed(run_here(capsys, "check", "rsc-1", "--set", "failures.node.detection=never", "--json")[1])
     assert tree["ettr"] is None
     assert "no finite mean" in tree["reason"]

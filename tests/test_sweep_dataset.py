@@ -199,7 +199,7 @@ def test_a_job_that_never_finishes_is_an_answer_with_a_note() -> None:
     assert float(result.completion_low[0]) == 0.0 < float(result.completion_high[0]) < 0.06
     assert np.isinf(result.completion_time.sel(quantile=0.5))
     assert "never finishes: no timeline finished its work within the horizon (20 d)" in lines
-    assert any("mostly redoing work" in line for line in lines)
+    assert any("goes into computing lost work again" in line for line in lines)
 
 
 def test_notes_tell_a_cut_by_default_from_the_cap_on_failures() -> None:

@@ -25,6 +25,7 @@ from mcettr.sweep.effort import (
     first_cell,
     read_deadlines,
 )
+from mcettr.sweep.measured import run_notices
 from mcettr.sweep.notes import Notes, tell
 from mcettr.sweep.spaced import read_axis_values
 from mcettr.sweep.spec import as_sweep_file
@@ -165,7 +166,7 @@ def _result(job: Job, effort: Effort, progress: Progress | None, notes: Notes | 
     from mcettr.sweep.dataset import build
 
     result = build(estimates, job.grid, params, job.deadlines)
-    found = _warnings(job.grid, params, estimates, effort)
+    found = (*run_notices(job.scenario, job.grid, params, estimates), *_warnings(job.grid, params, estimates, effort))
     tell(found, notes)
     warnings = (*job.grid.warnings, *found)
     result.attrs = _attributes(job, effort, warnings, estimates, time.monotonic() - began)
