@@ -141,9 +141,7 @@ def stacked(records: Sequence[Any]) -> Any:
     if isinstance(first, tuple):
         return tuple(stacked(parts) for parts in zip(*records, strict=True))
     if is_dataclass(first) and not isinstance(first, type):
-        return replace(
-            first, **{f.name: stacked([getattr(r, f.name) for r in records]) for f in fields(first)}
-        )
+        return replace(first, **{f.name: stacked([getattr(r, f.name) for r in records]) for f in fields(first)})
     return np.array(records) if isinstance(first, float) else first
 
 
