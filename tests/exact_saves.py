@@ -60,7 +60,7 @@ def two_tier_ettr(
     Exact for two causes at constant rates (nodes lost 0 and 1, survives_node_losses 0), blocking saves in both tiers,
     no startup and restore (all of a restart in the causes' diagnosis), and an endless job. The position in the main
     interval survives a crash; a loss sets it back to its beginning, without a local save until the next one. No local
-    save is made where a main one is.
+    save is made where a main one is, and that leaves no copy.
 
     >>> args = (0.85 / 10800, 0.15 / 10800, 9.13 * 60, 12, 12.0, 300.0, 60.0, 480.0)
     >>> round(two_tier_ettr(*args), 3)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from tests.independent_laws import draw_detection
-from tests.independent_timers import Timer
+from tests.independent_timers import FOUND, Timer
 from tests.independent_world import World
 
 
@@ -17,7 +17,7 @@ class Corruption:
         self._world = world
         self.cause: int | None = None
         self.position_s = math.inf
-        self.latency = Timer(world.env, shows)
+        self.latency = Timer(world.env, shows, FOUND)
 
     def strike(self, cause: int, position_s: float) -> None:
         """Corrupt all work beyond `position_s`; ignored where an earlier corruption is pending."""

@@ -98,7 +98,7 @@ class Hazards:
     def _add(self, index: int, cause: Cause) -> None:
         env = self._world.env
         if cause.every is not None:
-            self._own[index] = Timer(env, partial(self._own_event, index), FAILURE)
+            self._own[index] = Timer(env, partial(self._own_event, index), FAILURE + index)
             self._own[index].set(self._world.draw(cause.every))
         elif float(cause.rate_per_s) > 0:
             clocks = self._silent if cause.kind == "silent" else self._rated

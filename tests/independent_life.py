@@ -16,7 +16,7 @@ from tests.independent_pool import Pool
 from tests.independent_recovery import Recovery
 from tests.independent_saves import Reading, Store
 from tests.independent_speed import Speed
-from tests.independent_timers import HORIZON, Timer, schedule
+from tests.independent_timers import HORIZON, PLANNED, Timer, schedule
 from tests.independent_training import Training, found
 from tests.independent_world import Node, Steps, StepsTo, Stop, World
 
@@ -35,7 +35,8 @@ class Life:
         self.groups = Groups(self.world, self.pool, self.hazards, self.speed, self.training.changed)
         self.training.groups = self.groups
         self.recovery = Recovery(self.world, self.pool, self.store, self.speed)
-        self.lifetime, self.announcement = Timer(self.env, self._lifetime_ends), Timer(self.env, self._announce)
+        self.lifetime = Timer(self.env, self._lifetime_ends, PLANNED)
+        self.announcement = Timer(self.env, self._announce, PLANNED)
         self.hazards.follow(self.lifetime)
         self.is_training = False
         self.stopping: Stop | None = None

@@ -9,7 +9,7 @@ from functools import partial
 from tests.independent_hazards import Hazards
 from tests.independent_laws import draw_detection
 from tests.independent_pool import Pool
-from tests.independent_timers import Timer
+from tests.independent_timers import FOUND, Timer
 from tests.independent_world import World
 
 
@@ -29,7 +29,7 @@ class Speed:
         self._slow: dict[int, Timer] = {}
         for index, cause in enumerate(world.params.causes):
             if cause.kind == "slow":
-                self._slow[index] = Timer(world.env, partial(known, index))
+                self._slow[index] = Timer(world.env, partial(known, index), FOUND + index)
                 hazards.follow(self._slow[index])
         self._active: set[int] = set()
         self.lost_group_row: int | None = None

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import simpy
 
-NORMAL, HORIZON, FAILURE = 1, 2, 3
-"""Of what is due at one instant, what ends comes first, then the horizon, then failures."""
+NORMAL, HORIZON, PLANNED, FOUND, FAILURE = 1, 2, 3, 100, 200
+"""Of what is due at one instant, what ends comes first, then the horizon, planned stops, what is found, and failures,
+these two in the order of the causes, whose number is added."""
 
 
 def schedule(env: simpy.Environment, seconds: float, act: Callable[[simpy.Event], None], priority: int) -> simpy.Event:

@@ -94,7 +94,7 @@ class Training:
                 yield end | self._change
         finally:
             self._world.book(row, "checkpoint", self._world.env.now - began_s)
-        if end.processed:
+        if end.processed and self._store.base_s < self._total_s:
             self._store.add_graceful(self.work_s)
 
     def _next_save(self) -> tuple[float, bool]:

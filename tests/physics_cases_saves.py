@@ -24,7 +24,7 @@ def tiers(restores_s: tuple[float, float]) -> Case:
         Cause("crash", 4e-4, diagnosis=fixed(50.0), nodes_lost=exactly(0.0)),
         Cause("node", 1e-4, diagnosis=fixed(300.0), nodes_lost=exactly(1.0)),
     )
-    plan = Checkpoint(2400.0, 100.0, 100.0, local=LocalTier(4.0, 20.0, 20.0, fixed(restores_s[0])))
+    plan = Checkpoint(2400.0, 100.0, 100.0, local=LocalTier(4.0, 20.0, 20.0, fixed(restores_s[0]), holds_main=0.0))
     params = Params(8.0, INF, 2e6, plan, causes, restarting(0.0, restores_s[1]), resumes=1.0, n_nodes=50.0)
     args = (4e-4, 1e-4, 600.0, 4, (20.0, 100.0), (50.0, 300.0), restores_s)
     exact = 2400.0 / two_tier_main_s(*args)
@@ -35,7 +35,7 @@ def tiers(restores_s: tuple[float, float]) -> Case:
 def published() -> Case:
     """Return the case of V1.15."""
     numbers = (0.85 / 10_800, 0.15 / 10_800, 547.8, 12, 12.0, 300.0, 60.0, 480.0)
-    plan = Checkpoint(12 * 547.8, 300.0, 300.0, local=LocalTier(12.0, 12.0, 12.0))
+    plan = Checkpoint(12 * 547.8, 300.0, 300.0, local=LocalTier(12.0, 12.0, 12.0, holds_main=0.0))
     causes = tuple(
         Cause("crash", rate, diagnosis=fixed(down_s), nodes_lost=exactly(n))
         for n, rate, down_s in zip((0.0, 1.0), numbers[:2], numbers[6:], strict=True)

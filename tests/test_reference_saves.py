@@ -39,17 +39,26 @@ def test_local_saves_survive_few_lost_nodes(survives: float, n_lost: float) -> N
     assert (life.n_saves, life.longest_stretch_s) == (0, 100.0)
 
 
-def test_a_main_save_comes_without_a_local_one() -> None:
-    # Saves begin at work 20 (local), 40 (main, slowed down to half from 46 to 50), 60 (local), 80 and 90 (main).
-    plan = Checkpoint(40.0, 8.0, 4.0, 0.5, False, verify_s=2.0, local=LocalTier(2.0, 3.0, 1.0))
-    life, lost = run(job(work_s=90.0, plan=plan))
+TIERS = Checkpoint(40.0, 8.0, 4.0, 0.5, False, verify_s=2.0, local=LocalTier(2.0, 3.0, 1.0))
+
+
+def test_saves_of_both_tiers_are_verified() -> None:
+    # Saves begin at work 20 (local), 40 (main, slowed down to half for 4 s), 60 (local), 80 and 90 (main).
+    life, lost = run(job(work_s=90.0, plan=TIERS))
     assert life.n_saves == 3
-    assert lost == {("checkpoint", "checkpoint"): 1.0 + (6.0 + 2.0) + 1.0 + (6.0 + 2.0) + 10.0}
-    # The main save of work 40 (from t = 41, durable at 51) comes without a local one: a strike at 45 leaves work 20.
-    life, lost = run(job(at("drill", 45.0), work_s=90.0, plan=plan, horizon_s=46.0, restore=fixed(9.0)))
-    assert life.productive_s == 20.0
-    rework = {("drill", "rework"): 20.0, ("horizon", "rework"): 1.0}
-    assert lost == rework | {("checkpoint", "checkpoint"): 1.0 + 4.0}
+    assert lost == {("checkpoint", "checkpoint"): (2.0 + 1.0) + (6.0 + 2.0) + (2.0 + 1.0) + (6.0 + 2.0) + 10.0}
+
+
+@pytest.mark.parametrize(
+    ("holds_main", "struck_s", "kept_s"), [(1.0, 47.0, 20.0), (1.0, 48.0, 40.0), (0.0, 48.0, 20.0), (0.0, 53.0, 40.0)]
+)
+def test_a_main_save_leaves_a_local_copy(holds_main: float, struck_s: float, kept_s: float) -> None:
+    # The local save of work 20 is durable at 25. The main one of work 40 is verified from 43 to 45, durable at 53, and
+    # its copy at 48.
+    assert TIERS.local is not None
+    plan = replace(TIERS, local=replace(TIERS.local, holds_main=holds_main))
+    life, _ = run(job(at("drill", struck_s), plan=plan, horizon_s=struck_s + 1.0))
+    assert life.productive_s == kept_s
 
 
 def test_local_saves_keep_to_the_grid_after_a_restart_from_a_graceful_save() -> None:

@@ -118,7 +118,7 @@ def aim(job: Job, lanes: Lanes, _: Draws, plan: Plan, view: View, passing: Passi
     """Return how long the lanes train short of what follows the end of the work, and where that lands them."""
     time_s = where(passing.ends, view.all_work_s, passing.trained_s)
     # A save that would begin at the very end of the work is the last one, which follows.
-    last_s = job.fixed.slack_s * plan.per_speed + passing.moment_s
+    last_s = job.fixed.slack_s * plan.per_speed + jnp.abs(passing.moment_s)
     begun_s = time_s + where(passing.ends, -last_s, passing.moment_s)
     return time_s, land(plan, position(job, lanes), view.rest, time_s, begun_s)
 

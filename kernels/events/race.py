@@ -154,7 +154,7 @@ def _ends(job: Job, lanes: Lanes, view: View, corruption: tuple[Any, Any]) -> di
         sees = lanes.corrupt & ~view.stopping
         ends.append(Candidate("verified", where(sees, view.until_training_s + corruption[1], jnp.inf)))
     # The last save may become durable beside the one before a stop.
-    beside_stop = where(view.last, lanes.write_left, jnp.inf)
+    beside_stop = where(view.last & (lanes.write_left > 0), lanes.write_left, jnp.inf)
     ends.append(Candidate("done", where(view.stopping, beside_stop, view.until_training_s + view.end_s)))
     if on.graceful:
         left, date = where(view.stopping, lanes.stop_left, jnp.inf), None

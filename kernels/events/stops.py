@@ -18,6 +18,7 @@ from mcettr.kernels.events.race import Race, View
 from mcettr.kernels.events.strikes import Strike, check_s, kind_is, miss, work_now
 from mcettr.kernels.events.training import NONE, gives_time, is_less, newest_durable, restart_at, write_time_s
 from mcettr.model.budget import Outcome
+from mcettr.model.order import is_before
 from mcettr.model.params import Cause
 
 
@@ -106,6 +107,8 @@ def _planned(
         row = where(over, job.planned_row, row)
     begins = graceful & trains
     lanes.set(begins, stop_row=row, stop_left=length, stop_queues=queues)
+    if on.verify:
+        _give_up_verifying(job, lanes, begins | race.won("prepare", at_risk), length)
     if on.groups:
         lanes.set(begins | race.won("prepare", at_risk), pause_left=0.0)
     stopped = stopped | (graceful & ~trains)
@@ -120,6 +123,15 @@ def _planned(
         stopped = stopped | window
     _save_gracefully(job, lanes, ends)
     return stopped | ends, row, queues
+
+
+def _give_up_verifying(job: Job, lanes: Lanes, mask: Any, write_s: Any) -> None:
+    """Forget a save that is being verified, since it has not begun: the one before the stop takes its place."""
+    verifying = is_before(write_s, lanes.write_left, lanes.now)
+    lanes.set(mask & verifying, write_left=0.0)
+    if job.on.local:
+        local_s = job.params.checkpoint.local.write_time_s  # type: ignore[union-attr]
+        lanes.set(mask & is_before(local_s, lanes.local_left, lanes.now), local_left=0.0)
 
 
 def _save_gracefully(job: Job, lanes: Lanes, ends: Any) -> None:

@@ -100,11 +100,14 @@ class Rates:
             rate *= at.lemon_factor
         return 0.0 if at.age_s < _lease_s(cause) else rate
 
-    def change_s(self, now_s: float, age_s: float) -> float:
-        """Return the time at risk until a profile or the end of a lease changes a rate."""
+    def change_s(self, known: Conditions, now_s: float, age_s: float) -> float:
+        """Return the time at risk until a profile or the end of a lease changes what the rates were when `known`.
+
+        It is not above 0 where they have changed since, at the moment of something else.
+        """
         return min(
-            min((edge - now_s for edge in self.edges_s if edge > now_s), default=math.inf),
-            min((lease - age_s for lease in self.leases_s if lease > age_s), default=math.inf),
+            min((edge - now_s for edge in self.edges_s if edge > known.now_s), default=math.inf),
+            min((lease - age_s for lease in self.leases_s if lease > known.age_s), default=math.inf),
         )
 
 

@@ -65,7 +65,7 @@ class Life:
         self.lost_in_chain, self.replaced = 0.0, True
         self.newcomers = 0.0, 0.0
         """Nodes that have come and not been looked at, and how many of them are out of repair."""
-        self.changed, self.pace = True, Pace(1.0, [])
+        self.changed, self.pace, self.known = True, Pace(1.0, []), Conditions()
         self.books, self.saves = Books(tuple(cause.name for cause in job.causes)), Saves(job)
         self.nodes = Nodes(job.n_nodes, job.recovery.spares, draws)
         self.lemons = LemonCount(job.lemons, job.n_nodes, draws) if job.lemons is not None else None
@@ -199,6 +199,7 @@ class Life:
             exposed=width * (self.group.share_exposed if self.group is not None else 1.0),
             lemon_factor=self.lemons.factor(present) if self.lemons is not None else 1.0,
         )
+        self.known = at
         self.hazards.follow(self.rates.at_risk(at))
         if self.silent is not None:
             self.silent.follow(self.rates.computing(at))

@@ -109,7 +109,7 @@ class RateChanges(Still):
 
     def left_s(self) -> float:
         """Return the time until the next one."""
-        return self.life.rates.change_s(self.life.now_s, self.life.age_s)
+        return self.life.rates.change_s(self.life.known, self.life.now_s, self.life.age_s)
 
     def happen(self) -> None:
         """Change the rates."""

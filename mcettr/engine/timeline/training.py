@@ -210,8 +210,16 @@ class Training(Phase):
         self.pause_s = seconds
 
     def stop_gracefully(self, stop: Stop, seconds: float) -> None:
-        """Save what there is, blocked, and then stop; a write in flight goes on beside it."""
+        """Save what there is, blocked, and then stop; a write in flight goes on beside it.
+
+        A save that is being verified has not begun: this one takes its place.
+        """
         self.stopping, self.stopping_s = stop, seconds
+        if self.verifying_s < math.inf:
+            self.main, self.local = (
+                None if write is None or write.position_s >= self.life.work_s else write
+                for write in (self.main, self.local)
+            )
         self.pause_s, self.verifying_s = 0.0, math.inf
 
     def _stopped(self) -> None:
