@@ -10,7 +10,7 @@ import pytest
 from cli_support import small_grid, small_job
 
 import mcettr
-from mcettr.report.answer_text import optimize_text, points_that_matter, solve_text
+from mcettr.report.answer_text import optimize_text, solve_text
 from mcettr.report.check_text import check_text
 from mcettr.report.derived import derive
 from mcettr.report.run_text import run_text
@@ -189,7 +189,7 @@ def test_three_axes_are_slices_and_long_ones_are_thinned() -> None:
 
 def test_the_screen_of_an_answer_holds_the_points_that_matter() -> None:
     found = answers()[0]
-    values = [point.value for point in points_that_matter(found.table, found.value.estimate)]
+    values = [point.value for point in found.points_that_matter]
     assert len(values) <= 5
     assert values[0] == found.table[0].value
     assert values[-1] == found.table[-1].value

@@ -18,10 +18,12 @@ from mcettr.report.objects import run_object
 from mcettr.report.run_text import run_text
 from mcettr.report.sweep_text import sweep_text
 from mcettr.sweep.effort import checked_effort
+from mcettr.sweep.look import Look, Point
+from mcettr.sweep.solve import _grown
 from mcettr.sweep.target import read_target
 from mcettr.sweep.trials import Trials
 from mcettr.sweep.vary import read_vary
-from mcettr.sweep.whole import Least, least_whole, smallest
+from mcettr.sweep.whole import smallest, whole_crossing
 
 COUNT = "recovery.spares.count"
 SPARES = {
@@ -59,47 +61,68 @@ def test_a_far_threshold_takes_few_steps() -> None:
 
 
 def made_up(slope: float, error: float, path: str = f"{COUNT}=0:64") -> Trials:
-    """Return trials whose metric is 0.9 at 12 and rises from number to number."""
+    """Return trials whose metric is 0.9 at 12 and rises, or falls, from number to number."""
     job = mcettr.load(SPARES)
     trials = Trials(job, read_vary(job, path), read_target("ettr=0.9"), checked_effort(64, None, 0, "cpu", "jax"))
 
-    def at(values: Any, effort: Any) -> tuple[Any, Any]:
-        metric, errors = 0.9 + slope * (values - 12.0), np.full(values.shape, error)
-        scale = np.sqrt(64 / effort.timelines)
-        trials.note(values, metric, errors * scale, trials.params_at(values))
-        return metric, errors * scale
+    def look(values: Any) -> Look:
+        metric = 0.9 + slope * (values - 12.0)
+        errors = np.full(values.shape, error * np.sqrt(64 / (trials.effort.timelines or 64)))
+        points = tuple(Point(float(v), float(y), float(e), 1.0) for v, y, e in zip(values, metric, errors, strict=True))
+        trials.note(points)
+        return Look(values, metric, errors, errors, points)
 
-    trials.at = at  # type: ignore[method-assign]
+    trials.look = look  # type: ignore[method-assign]
     return trials
 
 
+def enough(_: float) -> bool:
+    """Ask for no more timelines."""
+    return False
+
+
 def test_the_interval_holds_the_numbers_that_simulation_leaves_open() -> None:
-    assert least_whole(made_up(0.01, 0.015), np.inf, 64) == Least(12, 10, 15)  # 1.96 x 0.015 is 2.94 steps
-    assert least_whole(made_up(0.01, 0.0), np.inf, 64) == Least(12, 12, 12)
-    assert least_whole(made_up(1e-4, 0.1), np.inf, 64) == Least(12, 0, 64)
-    assert least_whole(made_up(0.01, 0.0, f"{COUNT}=0:11"), np.inf, 64) is None
+    def found(trials: Trials, rises: bool = True, high: int = 64) -> tuple[float, ...] | None:
+        value = whole_crossing(trials, (8, min(high, 20), 0, high), rises, enough)
+        return None if value is None else (value.estimate, value.low, value.high)
+
+    assert found(made_up(0.01, 0.015)) == (12, 10, 15)  # 1.96 x 0.015 is 2.94 steps
+    assert found(made_up(0.01, 0.0)) == (12, 12, 12)
+    assert found(made_up(1e-4, 0.1)) == (12, 0, 64)
+    assert found(made_up(0.01, 0.0, f"{COUNT}=0:11"), high=11) is None
+    assert found(made_up(-0.01, 0.015), rises=False) == (12, 9, 14)
 
 
 def test_timelines_grow_until_the_error_is_small() -> None:
     trials = made_up(0.01, 0.015)
-    assert least_whole(trials, 0.002, 10**6) == Least(12, 12, 13)
+    value = whole_crossing(trials, (8, 20, 0, 64), True, lambda error: _grown(trials, error, 0.002, 1))
+    assert value is not None
+    assert (value.estimate, value.low, value.high) == (12, 12, 13)
     assert trials.effort.timelines is not None
     assert trials.effort.timelines > 64 * 7**2
-    assert max(point.ettr_se for point in trials.points) <= 0.002
+    assert trials.points[-1].ettr_se <= 0.002
 
 
 @pytest.mark.parametrize(
-    ("vary", "low", "high", "start"),
+    ("vary", "low", "high", "own"),
     [
         (COUNT, 0, 1024, 2),
         (f"{COUNT}=1:8", 1, 8, 2),
-        (f"{COUNT}=5:8", 5, 8, 5),
-        ("checkpoint.keep", 1, 1024, 1),
+        (f"{COUNT}=5:8", 5, 8, None),
+        ("checkpoint.keep", 1, 1024, None),
+        ("job.gpus_per_node=2:16", 2, 16, 8),
     ],
 )
-def test_ranges_of_whole_numbers(vary: str, low: int, high: int, start: int) -> None:
+def test_ranges_of_whole_numbers(vary: str, low: int, high: int, own: int | None) -> None:
     field = read_vary(mcettr.load(SPARES), vary)
-    assert (field.low, field.high, field.start, field.rising, field.unit) == (low, high, start, True, "1")
+    assert (field.low, field.high, field.own, field.step, field.unit) == (low, high, own, 1.0, "1")
+
+
+def test_a_scale_from_0_on_goes_there_and_back() -> None:
+    field = read_vary(mcettr.load(SPARES), COUNT)
+    numbers = np.arange(0.0, 1025.0)
+    np.testing.assert_array_equal(field.values(field.logs(numbers)), numbers)
+    assert field.spread(17)[[0, -1]].tolist() == [0.0, 1024.0]
 
 
 @pytest.mark.parametrize("span", ["0:1.5", "8:2", "-1:3", "3", "a:b", "4:4"])
@@ -110,9 +133,13 @@ def test_bad_ranges_are_refused(span: str) -> None:
         read_vary(mcettr.load(SPARES), "checkpoint.keep=0:3")
 
 
-def test_more_spares_is_no_question_of_the_best() -> None:
-    with pytest.raises(ScenarioError, match="more is always better"):
-        mcettr.optimize(SPARES, vary=COUNT, timelines=64)
+def test_from_some_number_on_more_spares_are_hardly_better() -> None:
+    found = mcettr.optimize(SPARES, vary=COUNT, timelines=256)
+    assert found.value is not None
+    assert "high" in found.bounds_reached
+    assert found.value.low == int(found.value.low)
+    few = mcettr.sweep(SPARES, {COUNT: [int(found.value.low) - 2, int(found.value.estimate)]}, timelines=256)
+    assert float(few.ettr[0]) < float(few.ettr[1]) - 0.002
 
 
 def test_spares_for_a_date() -> None:
@@ -133,7 +160,7 @@ def test_spares_for_a_date() -> None:
 def test_no_number_of_spares_is_enough() -> None:
     found = mcettr.solve(SPARES, vary=f"{COUNT}=0:8", target={"ettr": 0.99}, **SMALL)
     assert (found.value, found.feasible) == (None, False)
-    assert "is met with no recovery.spares.count from 0 to 8" in found.reason
+    assert "is met with no recovery.spares.count that was simulated, from 0 to 8" in found.reason
 
 
 def test_a_sweep_over_spares_shows_what_they_are_for() -> None:

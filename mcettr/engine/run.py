@@ -46,6 +46,8 @@ class Effort:
     between `min_timelines` and `max_timelines`. By default a single job gets at least 4,096, a cell of a grid a pilot
     that sees some 400 failures (64 to 4,096 timelines): 8,000 cells of 4,096 would simulate 33 million to no purpose.
     The first timeline is number `first_timeline`; `engine` is ``jax``, or ``reference`` (slow, readable).
+    `most_attempts` stops timelines earlier than the engine would: searches bound the time of a point with it. With
+    `short_blocks` every call uses blocks of 64 timelines, so that calls of different sizes share one compiled program.
     """
 
     timelines: int | None = None
@@ -56,6 +58,8 @@ class Effort:
     device: str = "auto"
     first_timeline: int = 0
     engine: Literal["jax", "reference"] = "jax"
+    most_attempts: int | None = None
+    short_blocks: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be run."""
@@ -149,11 +153,15 @@ class _Engine(Protocol):
 
 
 def _engine(cells: Cells, params: Params, effort: Effort, n_timelines: int = 0) -> _Engine:
+    cap = _cap(params)
+    if effort.most_attempts is not None:
+        cap = min(cap, _whole_legs(effort.most_attempts))
     if effort.engine == "reference":
         from mcettr.engine.reference_engine import ReferenceEngine
 
-        return ReferenceEngine(cells, effort.seed, _cap(params))
-    return JaxEngine(cells, effort.seed, resolve(effort.device), _cap(params), n_timelines)
+        return ReferenceEngine(cells, effort.seed, cap)
+    n_known = 0 if effort.short_blocks else n_timelines
+    return JaxEngine(cells, effort.seed, resolve(effort.device), cap, n_known)
 
 
 def _cap(params: Params) -> int:

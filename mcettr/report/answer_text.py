@@ -11,17 +11,17 @@ from mcettr.report.work import work_by_gpus
 if TYPE_CHECKING:
     from mcettr.sweep.answer import SolvedValue, SolveResult
     from mcettr.sweep.optimize import OptimizeResult
-    from mcettr.sweep.trials import Point
+    from mcettr.sweep.look import Point
 
 _WITHIN = 3.0
 """Standard errors: the answer and its check have draws of their own, so their errors add."""
-_MATTER = 5
 _INTERVAL = "checkpoint.interval"
 
 
 def solve_text(result: SolveResult, width: int = 80, verbose: bool = False) -> str:
     """Return what `solve` found as text; `verbose` for every point tried."""
-    lines = [_solved(result.vary, value) for value in result.crossings]
+    lines = [] if result.value is None else [_solved(result.vary, result.value)]
+    lines += [f"also {_solved(result.vary, other)}" for other in result.crossings if other != result.value]
     level = None if result.value is None else result.level
     lines += [f"{result.reason}.", _achieved(result.achieved, result.vary, result.unit, level), *_work(result)]
     return _text(lines, result, width, verbose)
@@ -37,7 +37,7 @@ def optimize_text(result: OptimizeResult, width: int = 80, verbose: bool = False
 
 
 def _text(lines: Sequence[str], result: SolveResult | OptimizeResult, width: int, verbose: bool) -> str:
-    table = result.table if verbose else points_that_matter(result.table, result.achieved.value)
+    table = result.table if verbose else result.points_that_matter
     n_left_out = len(result.table) - len(table)
     more = f"{n_left_out} more points were tried; --verbose prints them, -o FILE keeps them."
     return "\n".join(
@@ -47,20 +47,6 @@ def _text(lines: Sequence[str], result: SolveResult | OptimizeResult, width: int
             *([paragraph(more, width)] if n_left_out else []),
         ]
     )
-
-
-def points_that_matter(table: Sequence[Point], value: float) -> tuple[Point, ...]:
-    """Return at most five points of a search: both ends, the one nearest to a value and its neighbours.
-
-    >>> from mcettr.sweep.trials import Point
-    >>> [point.value for point in points_that_matter([Point(v, 0.9, 0.1, 1.0) for v in range(1, 10)], 6.2)]
-    [1, 5, 6, 7, 9]
-    """
-    if len(table) <= _MATTER:
-        return tuple(table)
-    nearest = min(range(len(table)), key=lambda i: abs(table[i].value - value))
-    around = range(min(max(nearest - 1, 0), len(table) - 3), max(min(nearest + 2, len(table)), 3))
-    return tuple(table[i] for i in sorted({0, *around, len(table) - 1}))
 
 
 def _solved(path: str, value: SolvedValue) -> str:

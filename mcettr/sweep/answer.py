@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcettr.sweep.display import html, summary
-from mcettr.sweep.trials import Point
+from mcettr.sweep.look import Point, points_that_matter
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,10 @@ class SolveResult:
     Parameters
     ----------
     value : SolvedValue or None
-        The value that just meets the target; None where none does, or every one does. Of two crossings the upper.
+        The value that just meets the target; None where none does, or every one does. Of two crossings the one that
+        people ask for: the fewest GPUs or spares, the longest interval or time, the highest rate (`Vary.wants_least`).
     crossings : tuple of SolvedValue
-        All values at which the target is just met, in order: two where the metric rises and falls.
+        The values at which the target is just met, in order: two where the metric rises and falls.
     feasible : bool
         Whether some value in the range meets the target.
     reason : str
@@ -51,7 +52,7 @@ class SolveResult:
     achieved : Point
         The job at `value` (at the best value in the range where none meets the target), on draws of its own.
     table : tuple of Point
-        The points tried, by value.
+        The points tried, by value; the answer itself is among them.
     vary, target : str
         The field varied, and the target.
     level : float
@@ -83,7 +84,12 @@ class SolveResult:
         return f"<SolveResult: {summary(self.vary, self.value, self.reason)}>"
 
     def _repr_html_(self) -> str:
-        return html(repr(self)[1:-1], self.vary, self.unit, self.table)
+        return html(repr(self)[1:-1], self.vary, self.unit, self.points_that_matter)
+
+    @property
+    def points_that_matter(self) -> tuple[Point, ...]:
+        """The answer, its neighbours, and both ends of what was tried."""
+        return points_that_matter(self.table, self.achieved.value)
 
     @property
     def checkpoint_interval_s(self) -> float:

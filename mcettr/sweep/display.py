@@ -10,7 +10,7 @@ from mcettr.text import alike, duration, share, value_text
 
 if TYPE_CHECKING:
     from mcettr.sweep.answer import SolvedValue
-    from mcettr.sweep.trials import Point
+    from mcettr.sweep.look import Point
 
 
 def summary(path: str, value: SolvedValue | None, reason: str) -> str:
@@ -22,7 +22,7 @@ def summary(path: str, value: SolvedValue | None, reason: str) -> str:
 
 
 def html(title: str, path: str, unit: str, table: Sequence[Point]) -> str:
-    """Return an answer as HTML: its line, and the points tried."""
+    """Return an answer as HTML: its line, and some points tried."""
     headers = [path, "ETTR", "standard error", "checkpoint interval"]
     rows = [
         [value_text(p.value, unit), share(p.ettr), share(p.ettr_se), duration(p.checkpoint_interval_s)] for p in table

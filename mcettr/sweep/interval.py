@@ -11,7 +11,7 @@ pins this), but up to 1 point at shape 0.5.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from mcettr.engine.run import Effort
     from mcettr.scenario import Grid
 
-_REACH = (4.0, 1.4, 1.09)
+REACH = (4.0, 1.4, 1.09)
 """How far each look reaches from the best interval so far, as a factor."""
-_POINTS = 9
+POINTS = 9
+"""Intervals tried in a look."""
 _TIMELINES, _GROUPED_TIMELINES = 512, 4_096
 _LARGEST_SQUARED_CV = 0.7
 Array = NDArray[np.float64]
@@ -64,35 +65,57 @@ def chosen(grid: Grid, effort: Effort, progress: Callable[[float], None] | None 
     return refined(grid.params, effort, progress)
 
 
-def refined(params: Params, effort: Effort, progress: Callable[[float], None] | None = None) -> Params:
+def refined(
+    params: Params,
+    effort: Effort,
+    progress: Callable[[float], None] | None = None,
+    *,
+    reach: Sequence[float] = REACH,
+    timelines: int | None = None,
+) -> Params:
     """Return the jobs with the intervals that simulate best, starting from those they have.
 
     Three looks of nine intervals each, on the same draws, each closer around the best of the one before; at last the
     vertex of the parabola in log interval through the best and its neighbours.
+
+    Parameters
+    ----------
+    params : Params
+        The jobs.
+    effort : Effort
+        Seed, device, engine and cap of the run.
+    progress : callable, optional
+        Gets the fraction done.
+    reach : sequence of float
+        How far each look reaches, as a factor.
+    timelines : int, optional
+        Timelines of each interval tried: 512, or 4,096 with uncertain rates, unless fewer will do.
     """
     interval_s = np.asarray(params.checkpoint.interval_s, dtype=np.float64)
-    for part, reach in enumerate(_REACH):
+    usual = _GROUPED_TIMELINES if uncertain(params) else _TIMELINES
+    paired = replace(
+        effort, timelines=min(timelines or usual, usual), precision=None, first_timeline=INTERVAL_TIMELINES
+    )
+    for part, factor in enumerate(reach):
 
         def report(fraction: float, part: int = part) -> None:
             if progress is not None:
-                progress((part + fraction) / len(_REACH))
+                progress((part + fraction) / len(reach))
 
-        interval_s = _best_of(params, interval_s, reach, effort, report)
+        interval_s = _best_of(params, interval_s, factor, paired, report)
     return with_interval(params, interval_s[()])
 
 
-def _best_of(params: Params, centre_s: Array, reach: float, effort: Effort, progress: Callable[[float], None]) -> Array:
+def _best_of(params: Params, centre_s: Array, reach: float, paired: Effort, progress: Callable[[float], None]) -> Array:
     """Return the best interval up to a factor of `reach` around each centre."""
     from mcettr.engine.run import paired_blocks
 
-    steps = np.geomspace(1.0 / reach, reach, _POINTS)
+    steps = np.geomspace(1.0 / reach, reach, POINTS)
     tried_s = np.minimum(np.asarray(centre_s)[..., None] * steps, np.asarray(params.work_s)[..., None])
     grid = with_interval(map_numbers(params, lambda value: np.asarray(value)[..., None]), tried_s)
-    timelines = _GROUPED_TIMELINES if uncertain(params) else _TIMELINES
-    paired = replace(effort, timelines=timelines, precision=None, first_timeline=INTERVAL_TIMELINES)
     blocks = paired_blocks(grid, paired, progress)
     ettr = (blocks.productive_s.sum(axis=1) / blocks.elapsed_s.sum(axis=1)).reshape(tried_s.shape)
-    middle = np.clip(np.argmax(ettr, axis=-1), 1, _POINTS - 2)
+    middle = np.clip(np.argmax(ettr, axis=-1), 1, POINTS - 2)
     around = middle[..., None] + np.array([-1, 0, 1])
     log_s = vertex(np.take_along_axis(np.log(tried_s), around, -1), np.take_along_axis(ettr, around, -1))
     return np.asarray(np.exp(log_s), dtype=np.float64)

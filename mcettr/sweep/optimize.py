@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mcettr.errors import ScenarioError
 from mcettr.scenario import Scenario
 from mcettr.sweep import interval, provenance
 from mcettr.sweep.answer import SolvedValue
@@ -26,21 +25,23 @@ from mcettr.sweep.effort import (
     check_effort,
     checked_effort,
 )
+from mcettr.sweep.look import Look, Point, points_that_matter
 from mcettr.sweep.notes import Notes, scenario_warnings, tell
+from mcettr.sweep.scan import Scan, scanned
 from mcettr.sweep.target import Target
-from mcettr.sweep.trials import Point, Trials
+from mcettr.sweep.trials import FEWEST_GROUPED, FEWEST_TIMELINES, Trials
 from mcettr.sweep.vary import Vary, read_vary
+from mcettr.sweep.wording import LESS_WORK, cut_text
 
 Array = NDArray[np.float64]
 NEAR = 0.002
 """Values within this much ETTR (0.2 points) of the best are nearly as good."""
 _FEWEST_TIMELINES, _MOST_TIMELINES = 512, 65_536
+_FORESEEN_POINTS = 33
 _DIFFERENCE_SE = NEAR / 40.0
-_FORESEEN_POINTS, _POINTS = 49, 15
-_MARGINS = (0.05, 0.006)
+_POINTS = 15
+_MARGINS = (0.02, 0.006)
 """How far below the best, in ETTR, the first and the second look reach."""
-_WILD_MARGIN = 0.2
-"""Instead of the first, where closed forms do not hold exactly."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +93,12 @@ class OptimizeResult:
         return f"<OptimizeResult: {summary(self.vary, self.value, self.reason)}>"
 
     def _repr_html_(self) -> str:
-        return html(repr(self)[1:-1], self.vary, self.unit, self.table)
+        return html(repr(self)[1:-1], self.vary, self.unit, self.points_that_matter)
+
+    @property
+    def points_that_matter(self) -> tuple[Point, ...]:
+        """The answer, its neighbours, and both ends of what was tried."""
+        return points_that_matter(self.table, self.achieved.value)
 
     @property
     def checkpoint_interval_s(self) -> float:
@@ -160,12 +166,12 @@ def optimize(
     began = time.monotonic()
     job = as_scenario(scenario)
     field = read_vary(job, vary)
-    if field.rising:
-        raise ScenarioError(f"vary: {field.path}: more is always better; find the least that will do with solve")
+    hints, grouped = _foreseen(job, field)
+    fewest = min(FEWEST_GROUPED if grouped else FEWEST_TIMELINES, timelines or FEWEST_TIMELINES)
     effort = checked_effort(timelines or _FEWEST_TIMELINES, None, seed, device, engine)
-    trials = Trials(job, field, Target(0.5), effort, progress=progress)
+    trials = Trials(job, field, Target(0.5), effort, progress=progress, fewest=fewest)
     tell(scenario_warnings(job), notes)
-    result = _searched(trials, _promising(job, field), precision or np.inf, timelines is None)
+    result = _searched(trials, hints, precision or np.inf, timelines is None)
     if progress is not None:
         progress(1.0)
     more = {"command": "optimize", "vary": vary}
@@ -173,16 +179,26 @@ def optimize(
     return replace(result, unit=field.unit, provenance=origin)
 
 
-def _searched(trials: Trials, values: Array, precision: float, is_free: bool) -> OptimizeResult:
-    """Return the best of some values, after a second and closer look; `is_free` to choose the timelines of it."""
-    found = _looked_at(trials, values)
-    if not found.ettr.any():
-        return _hopeless(trials, found)
+def _searched(trials: Trials, hints: Array, precision: float, is_free: bool) -> OptimizeResult:
+    """Return the best value after a coarse look and two closer ones; `is_free` to choose their timelines."""
+    scan = scanned(trials, hints, _best_is_outermost)
+    if not scan.look.usable.any() or not scan.look.metric.any():
+        return _hopeless(trials, scan)
+    best = int(np.argmax(scan.look.metric))
+    trials.steps_each = float(scan.look.steps[best])
+    if is_free:
+        trials.effort = replace(trials.effort, timelines=trials.affordable(_POINTS, _FEWEST_TIMELINES))
+    found = _looked_at(trials, _promising(trials.vary, scan.look))
     if found.values.size > 2:
         if is_free:
-            trials.effort = replace(trials.effort, timelines=_enough(found, precision))
+            enough = trials.affordable(_POINTS, _enough(found, precision))
+            trials.effort = replace(trials.effort, timelines=enough)
         found = _looked_at(trials, _closer(trials.vary, found))
-    return _result(trials, found)
+    return _result(trials, found, scan.cut)
+
+
+def _best_is_outermost(known: Look, side: int) -> bool:
+    return int(np.argmax(known.metric)) == (0 if side < 0 else known.values.size - 1)
 
 
 @dataclass(frozen=True)
@@ -196,13 +212,19 @@ class _Look:
     ettr_se: Array
 
 
-def _promising(job: Scenario, field: Vary) -> Array:
-    """Return the values worth simulating: those that closed forms put near the best."""
-    values = field.allowed(np.geomspace(field.low, field.high, _FORESEEN_POINTS))
+def _foreseen(job: Scenario, field: Vary) -> tuple[Array, bool]:
+    """Return the value that closed forms find best, and whether rates are uncertain."""
+    values = field.spread(_FORESEEN_POINTS)
     grid = field.grid(job, values)
-    foreseen = np.broadcast_to(Target(0.5).foreseen(grid.params), values.shape)
-    margin = _WILD_MARGIN if interval.needs_search(grid.params) else _MARGINS[0]
-    return _spread(field, values, np.flatnonzero(foreseen >= foreseen.max() - margin))
+    metric = np.broadcast_to(Target(0.5).foreseen(grid.params), values.shape)
+    return values[[int(np.argmax(metric))]], interval.uncertain(grid.params)
+
+
+def _promising(field: Vary, look: Look) -> Array:
+    """Return the values worth a closer look: those that a coarse one puts near the best."""
+    best = int(np.argmax(look.metric))
+    below = look.metric[best] - look.metric
+    return _spread(field, look.values, np.flatnonzero(below <= _MARGINS[0] + NORMAL_95 * look.error))
 
 
 def _enough(look: _Look, precision: float) -> int:
@@ -218,8 +240,8 @@ def _closer(field: Vary, look: _Look) -> Array:
 
 def _spread(field: Vary, values: Array, kept: NDArray[np.intp]) -> Array:
     """Return evenly spaced values (in log) over those kept and one neighbour on each side."""
-    low, high = values[max(kept[0] - 1, 0)], values[min(kept[-1] + 1, values.size - 1)]
-    return field.allowed(np.geomspace(low, high, _POINTS))
+    ends = field.logs(values[[max(kept[0] - 1, 0), min(kept[-1] + 1, values.size - 1)]])
+    return field.values(np.linspace(ends[0], ends[1], _POINTS))
 
 
 def _looked_at(trials: Trials, values: Array) -> _Look:
@@ -227,12 +249,15 @@ def _looked_at(trials: Trials, values: Array) -> _Look:
     from mcettr.engine.run import paired_blocks
 
     params = trials.params_at(values)
-    blocks = paired_blocks(params, trials.effort)
+    blocks = paired_blocks(params, replace(trials.effort, most_attempts=trials.attempts))
     total_s = blocks.elapsed_s.sum(axis=1, keepdims=True)
     ettr = blocks.productive_s.sum(axis=1) / total_s[:, 0]
     shares = (blocks.productive_s - ettr[:, None] * blocks.elapsed_s) / total_s
     errors = _errors(shares)
-    trials.note(values, ettr, errors, params)
+    interval_s = np.broadcast_to(params.checkpoint.interval_s, values.shape)
+    n = trials.effort.timelines or 0
+    rows = zip(values, ettr, errors, interval_s, strict=True)
+    trials.note(tuple(Point(*map(float, row), timelines=n) for row in rows))
     best = int(np.argmax(ettr))
     return _Look(values, ettr, ettr[best] - ettr, _errors(shares[best] - shares), errors)
 
@@ -245,8 +270,8 @@ def _errors(shares: Array) -> Array:
     return np.asarray(np.sqrt(squares * n / (n - 1)))
 
 
-def _result(trials: Trials, look: _Look) -> OptimizeResult:
-    vary, logs, best = trials.vary, np.log(look.values), int(np.argmax(look.ettr))
+def _result(trials: Trials, look: _Look, cut: tuple[bool, bool]) -> OptimizeResult:
+    vary, logs, best = trials.vary, trials.vary.logs(look.values), int(np.argmax(look.ettr))
     top = float(logs[best])
     if 0 < best < logs.size - 1 and not vary.step:
         top = float(interval.vertex(logs[best - 1 : best + 2], look.ettr[best - 1 : best + 2]))
@@ -254,30 +279,36 @@ def _result(trials: Trials, look: _Look) -> OptimizeResult:
     reached = tuple(
         name
         for name, edge, bound in (("low", low, vary.low), ("high", high, vary.high))
-        if edge is None or np.isclose(np.exp(edge), bound, rtol=1e-9)
+        if edge is None or np.isclose(vary.numbers(np.array([edge]))[0], bound, rtol=1e-9)
     )
     ends = (
-        float(look.values[0] if low is None else np.exp(low)),
-        float(look.values[-1] if high is None else np.exp(high)),
+        float(look.values[0] if low is None else vary.numbers(np.array([low]))[0]),
+        float(look.values[-1] if high is None else vary.numbers(np.array([high]))[0]),
     )
     if vary.step:
         ends = (math.ceil(ends[0] / vary.step - 1e-9) * vary.step, math.floor(ends[1] / vary.step + 1e-9) * vary.step)
-    value = SolvedValue(float(vary.allowed(np.exp(np.array([top])))[0]), *ends, vary.unit)
+    value = SolvedValue(float(vary.values(np.array([top]))[0]), *ends, vary.unit)
     achieved = trials.alone(value.estimate, CHECK_TIMELINES)
     near = look.below <= NEAR
     near[max(best - 1, 0) : best + 2] = True
     error = float(look.below_se[near].max())
-    reason, table = _reason(vary, value, reached), trials.table()
+    reason, table = _reason(vary, value, reached) + (cut_text(cut) if reached else ""), trials.table()
     score = (achieved.ettr, achieved.ettr_se, error)
     return OptimizeResult(value, True, *score, reached, reason, achieved, table, vary.path)
 
 
-def _hopeless(trials: Trials, look: _Look) -> OptimizeResult:
-    """Return the answer where all kept work is lost at every value."""
-    vary, best = trials.vary, trials.points[0]
-    span = f"{vary.path} from {vary.text(look.values[0])} to {vary.text(look.values[-1])}"
-    reason, error = f"no value gives any kept work: ETTR is 0 with every {span}", float(look.below_se.max())
-    return OptimizeResult(None, False, 0.0, best.ettr_se, error, (), reason, best, trials.table(), vary.path)
+def _hopeless(trials: Trials, scan: Scan) -> OptimizeResult:
+    """Return the answer where all kept work is lost at every value that was simulated."""
+    vary, look = trials.vary, scan.look
+    best = look.points[int(np.argmax(look.metric))]
+    span = f"{vary.path} that was simulated, from {vary.text(look.values[0])} to {vary.text(look.values[-1])}"
+    reason = f"no value gives any kept work: ETTR is 0 with every {span}"
+    if look.metric.any():
+        reason = f"{vary.path}: a timeline has too many failures to simulate at every value tried; {LESS_WORK}"
+    error = float(look.error.max())
+    return OptimizeResult(
+        None, False, best.ettr, best.ettr_se, error, (), reason, best, trials.table() or look.points, vary.path
+    )
 
 
 def _edge(logs: Array, below: Array, best: int, step: int) -> float | None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcettr.model import analytic
 from mcettr.scenario import Scenario
-from mcettr.sweep import provenance
+from mcettr.sweep import interval, provenance
 from mcettr.sweep.answer import SolvedValue, SolveResult
 from mcettr.sweep.binding import binding_terms
 from mcettr.sweep.confidence import at_confidence, check_confidence
@@ -28,18 +27,24 @@ from mcettr.sweep.effort import (
     check_effort,
     checked_effort,
 )
+from mcettr.sweep.look import Look, Point
 from mcettr.sweep.notes import Notes, scenario_warnings, tell
+from mcettr.sweep.scan import CLEAR, Turn, scanned, turns, unclear
 from mcettr.sweep.target import Target, read_target
-from mcettr.sweep.trials import Point, Trials
+from mcettr.sweep.trials import FEWEST_GROUPED, FEWEST_TIMELINES, MOST_TIMELINES, Trials
 from mcettr.sweep.vary import Vary, read_vary
-from mcettr.sweep.whole import least_whole
+from mcettr.sweep.whole import whole_crossing
+from mcettr.sweep.wording import LESS_WORK, aim_text, cut_text, is_near, level_of, reach_text, span_text, where_met, work_at
 
 Array = NDArray[np.float64]
-_FORESEEN_POINTS = 49
-_FEWEST_TIMELINES, _MOST_TIMELINES = 256, 1_048_576
-_MOST_EVENTS = 2e7
-"""Failures to simulate for a point, unless precision asks for more."""
+_FORESEEN_POINTS = 33
+_POINTS_A_LOOK = 5
 _MOST_GROWTH_ROUNDS = 2
+_ROUGHLY, _ROUGH_TIMELINES = 16, 64
+"""A crossing is looked for on a 16th of the timelines first, where these are so many."""
+_ZOOMS, _HARDLY = 2, 0.75
+"""Looks around the best point of a range in which no point meets the target, or all do: as long as they come
+markedly nearer to it."""
 
 
 def solve(
@@ -58,8 +63,8 @@ def solve(
 ) -> SolveResult:
     """Return the value of a field with which the job meets a target, or why none does.
 
-    All points share their draws; with `interval: auto` each has its own best interval. Of whole numbers of which more
-    is always better, such as `recovery.spares.count`, the smallest that meets the target is returned.
+    All points share their draws; with `interval: auto` each has its own best interval. A coarse look over the whole
+    range shows where the target begins and ceases to be met; what is said of a range rests on simulated points.
 
     Parameters
     ----------
@@ -94,12 +99,13 @@ def solve(
     began = time.monotonic()
     job, aim = as_scenario(scenario), read_target(target)
     field = read_vary(job, vary)
-    curve, events = _foreseen(job, field, aim, confidence)
-    wanted = math.inf if timelines is not None else precision or 1e-3
-    n = timelines or max(_FEWEST_TIMELINES, int(min(_MOST_EVENTS / events, aim.timelines)))
-    trials = Trials(job, field, aim, checked_effort(n, None, seed, device, engine), confidence, progress)
+    hints, grouped = _foreseen(job, field, aim, confidence)
+    effort = checked_effort(timelines or aim.timelines, None, seed, device, engine)
+    fewest = min(FEWEST_GROUPED if grouped else FEWEST_TIMELINES, effort.timelines or FEWEST_TIMELINES)
+    trials = Trials(job, field, aim, effort, confidence, progress, fewest=fewest)
     tell(scenario_warnings(job), notes)
-    result = _least(trials, wanted) if field.rising else _searched(trials, curve, wanted)
+    wanted = math.inf if timelines is not None else precision or 1e-3
+    result = _searched(trials, hints, wanted, timelines is None and precision is None)
     if progress is not None:
         progress(1.0)
     more = {"command": "solve", "vary": vary, "target": aim.text, "confidence": confidence}
@@ -107,143 +113,222 @@ def solve(
     return replace(result, unit=field.unit, provenance=origin)
 
 
-def _foreseen(job: Scenario, field: Vary, aim: Target, confidence: float | None) -> tuple[tuple[Array, Array], float]:
-    """Return (logs over the whole range, the metric that closed forms foresee there), and failures near the goal."""
-    start = np.array([float(field.start)])
-    values = start if field.rising else field.allowed(np.geomspace(field.low, field.high, _FORESEEN_POINTS))
+def _foreseen(job: Scenario, field: Vary, aim: Target, confidence: float | None) -> tuple[Array, bool]:
+    """Return values worth a look according to closed forms, and whether rates are uncertain."""
+    values = field.spread(_FORESEEN_POINTS)
     grid = field.grid(job, values)
     check_deadlines(grid, aim.deadlines)
     check_confidence(confidence, grid.params)
     params = grid.params if confidence is None else at_confidence(grid.params, confidence)
     metric = np.broadcast_to(aim.foreseen(params), values.shape)
-    events = np.broadcast_to(analytic.expected_events(params), values.shape)
-    return (np.log(np.maximum(values, 1.0) if field.rising else values), metric), max(
-        float(events[np.argmin(np.abs(metric - aim.goal))]), 1.0
-    )
-
-
-def _least(trials: Trials, wanted: float) -> SolveResult:
-    """Return the answer for a field of which more is always better."""
-    found = least_whole(trials, wanted, _MOST_TIMELINES)
-    if found is None:
-        return _one_sided(trials, trials.vary.high, met=False)
-    vary = trials.vary
-    value = SolvedValue(float(found.value), float(found.low), float(found.high), vary.unit)
-    reason = f"{_aim(trials)} is met with {vary.path} {_from(vary, vary.text(value.estimate))}"
-    return _result(trials, value, (value,), True, reason, trials.alone(value.estimate, CHECK_TIMELINES))
-
-
-def _aim(trials: Trials) -> str:
-    """Return the target for people."""
-    sure = "" if trials.confidence is None else f" with probability {trials.confidence:g} over the rates"
-    return f"{trials.target.text}{sure}"
-
-
-def _searched(trials: Trials, curve: tuple[Array, Array], wanted: float) -> SolveResult:
-    logs, metric = curve
-    goal = trials.target.goal
-    above = metric >= goal
+    above = metric >= aim.goal
     turns = np.flatnonzero(above[1:] != above[:-1])
-    starts = [_start(logs, metric, int(i), goal) for i in turns]
-    if len(starts) > 2:
-        starts = [starts[0], starts[-1]]
-    if not starts:
-        end = int(np.argmin(metric) if above.all() else np.argmax(metric))
-        value = trials.vary.allowed(np.exp(logs[end : end + 1]))
-        level, error = trials.at(value, trials.effort)
-        as_foreseen = (level[0] >= goal) == above.all()
-        if as_foreseen and abs(level[0] - goal) > 4.0 * error[0]:
-            return _one_sided(trials, float(value[0]), bool(above.all()))
-        starts = [(float(logs[end]), _end_slope(logs, metric, end))]
-    found = [crossing for start in starts if (crossing := _crossing(trials, start, logs, wanted)) is not None]
-    if not found:
-        best = max(trials.points, key=lambda point: _level(point, trials.target))
-        least = min(trials.points, key=lambda point: _level(point, trials.target))
-        met = _level(least, trials.target) >= trials.target.level
-        return _one_sided(trials, (least if met else best).value, met)
-    return _solved(trials, sorted(found, key=lambda crossing: crossing.root))
+    chosen = np.unique([int(np.argmax(metric)), *turns[:1], *(turns[-1:] + 1)])
+    return values[chosen], confidence is None and interval.uncertain(grid.params)
 
 
-def _level(point: Point, target: Target) -> float:
-    return point.ettr if point.completion is None or not target.deadlines.labels else point.completion[0]
+def _searched(trials: Trials, hints: Array, wanted: float, is_free: bool) -> SolveResult:
+    """Return the answer; `wanted` is the standard error of ettr to reach, `is_free` to save time otherwise."""
+    aim, least = trials.target, trials.vary.wants_least
+
+    def goes_on(known: Look, side: int) -> bool:
+        metric, end = known.metric[:: 1 if side < 0 else -1], 0 if side < 0 else -1
+        if metric[0] >= aim.goal and least == (side < 0):
+            return True
+        gaps = np.abs(metric[:2] - aim.goal)
+        return not turns(known, aim.goal) and bool(gaps[0] <= gaps[-1] + CLEAR * known.error[end])
+
+    scan = scanned(trials, hints, goes_on)
+    _set_effort(trials, float(scan.look.steps[np.argmin(np.abs(scan.look.metric - aim.goal))]), is_free)
+    look = _resolved(trials, scan.look, wanted)
+    crossings = _crossings(trials, look, wanted, is_free)
+    for _ in range(_ZOOMS):
+        if crossings:
+            break
+        before = _gap(trials, look)
+        look = look.joined(trials.look(_around_best(trials, look)))
+        crossings = _crossings(trials, look, wanted, is_free)
+        if _gap(trials, look) > _HARDLY * before:
+            break
+    if not crossings:
+        return _one_sided(trials, look, scan.cut)
+    return _solved(trials, crossings, scan.cut)
 
 
-def _start(logs: Array, metric: Array, i: int, goal: float) -> tuple[float, float]:
-    slope = float((metric[i + 1] - metric[i]) / (logs[i + 1] - logs[i]))
+def _set_effort(trials: Trials, steps: float, is_free: bool) -> None:
+    """Set the timelines of a point that takes so many steps a timeline, if it is free to."""
+    trials.steps_each = steps
+    if is_free:
+        enough = trials.affordable(_POINTS_A_LOOK, trials.target.timelines)
+        trials.effort = replace(trials.effort, timelines=enough)
+
+
+def _resolved(trials: Trials, look: Look, wanted: float) -> Look:
+    """Return the look with more timelines where it is not clear whether the target is met, or without such points."""
+    goal = trials.target.goal
+    doubtful = unclear(look, goal)
+    if not doubtful.size:
+        return look
+    metric = look.metric[doubtful]  # all on the same draws: their order is known better than their level
+    telling = {0, doubtful.size - 1, int(np.argmin(metric)), int(np.argmax(metric))}
+    values = look.values[doubtful[sorted({*telling, int(np.argmin(np.abs(metric - goal)))})]]
+    look = look.some(np.setdiff1d(np.arange(look.values.size), doubtful))
+    for _ in range(1 + _MOST_GROWTH_ROUNDS):
+        found = trials.look(values)
+        error = max(point.ettr_se for point in found.points)
+        if found.sides(goal, CLEAR).all() or not _grown(trials, error, wanted, values.size):
+            break
+    return look.joined(found)
+
+
+def _grown(trials: Trials, error: float, wanted: float, n_points: int) -> bool:
+    """Set as many timelines as the standard error of ettr calls for, and return whether these are more."""
+    n = trials.effort.timelines or 1
+    if not error > wanted or n >= MOST_TIMELINES:
+        return False
+    enough = min(MOST_TIMELINES, math.ceil(1.1 * n * min((error / wanted) ** 2, MOST_TIMELINES)))
+    enough = trials.affordable(n_points, enough)
+    if enough <= n:
+        return False
+    trials.effort = replace(trials.effort, timelines=enough)
+    return True
+
+
+def _gap(trials: Trials, look: Look) -> float:
+    """Return how far the nearest point is from the goal."""
+    return float(np.abs(look.metric - trials.target.goal).min())
+
+
+def _around_best(trials: Trials, look: Look) -> Array:
+    """Return values around the point that comes closest to the target from the side on which all points are."""
+    metric, vary = look.metric, trials.vary
+    best = int(np.argmin(metric) if np.median(metric) >= trials.target.goal else np.argmax(metric))
+    near = vary.logs(look.values[[max(best - 1, 0), min(best + 1, look.values.size - 1)]])
+    return vary.values(np.append(np.linspace(near[0], near[1], _POINTS_A_LOOK), vary.logs(look.values[best])))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A value at which the target begins or ceases to be met."""
+
+    value: SolvedValue
+    rises: bool
+
+
+def _crossings(trials: Trials, look: Look, wanted: float, is_free: bool) -> list[_Found]:
+    """Return at most two values, in order: the one that people ask for, and the other end of where it is met."""
+    goal = trials.target.goal
+    every = turns(look, goal)
+    asked = _asked_for([turn.rises for turn in every], trials.vary.wants_least)
+    found: list[_Found] = []
+    order = sorted(range(len(every)), key=lambda k: (k != asked, every[k].rises == every[asked].rises, abs(k - asked)))
+    for n_tried, k in enumerate(order):
+        if n_tried:
+            _set_effort(trials, float(look.steps[[every[k].left, every[k].right]].max()), is_free)
+        if (crossing := _crossing(trials, look, every, k, wanted)) is not None:
+            found.append(crossing)
+        if len(found) == 2:
+            break
+    return sorted(found, key=lambda one: one.value.estimate)
+
+
+def _asked_for(rises: list[bool], least: bool) -> int:
+    """Return which of some crossings people ask for: the first above which, or the last below which, it is met.
+
+    >>> _asked_for([True, False], least=True), _asked_for([True, False], least=False)
+    (0, 1)
+    """
+    fitting = [k for k, up in enumerate(rises) if up == least]
+    if least:
+        return fitting[0] if fitting else 0
+    return fitting[-1] if fitting else len(rises) - 1
+
+
+def _crossing(trials: Trials, look: Look, every: list[Turn], k: int, wanted: float) -> _Found | None:
+    """Return what is found between the extremes on either side of a turn."""
+    goal, turn, vary = trials.target.goal, every[k], trials.vary
+    away = np.abs(look.metric - goal)
+
+    def extreme(first: int, last: int) -> int:
+        return first + int(np.argmax(away[first : last + 1]))
+
+    low = 0 if k == 0 else extreme(every[k - 1].right, turn.left)
+    high = look.values.size - 1 if k == len(every) - 1 else extreme(turn.right, every[k + 1].left)
+    if vary.step == 1.0:
+        ends = (int(look.values[turn.left]), int(look.values[turn.right]), int(look.values[low]), int(look.values[high]))
+        number = whole_crossing(trials, ends, turn.rises, lambda error: _grown(trials, error, wanted, 1))
+        return None if number is None else _Found(number, turn.rises)
+    logs = vary.logs(look.values)
+    crossing = _refined(trials, _start(logs, look.metric, turn, goal), (float(logs[low]), float(logs[high])), wanted)
+    return None if crossing is None else _Found(_value(vary, crossing), crossing.slope > 0)
+
+
+def _start(logs: Array, metric: Array, turn: Turn, goal: float) -> tuple[float, float]:
+    i, j = turn.left, turn.right
+    slope = float((metric[j] - metric[i]) / (logs[j] - logs[i]))
     return float(logs[i] + (goal - metric[i]) / slope), slope
 
 
-def _end_slope(logs: Array, metric: Array, end: int) -> float:
-    near = end + 1 if end + 1 < logs.size else end - 1
-    return float((metric[near] - metric[end]) / (logs[near] - logs[end])) if logs.size > 1 else 0.0
-
-
-def _crossing(trials: Trials, start: tuple[float, float], logs: Array, wanted: float) -> Crossing | None:
+def _refined(
+    trials: Trials, start: tuple[float, float], bounds: tuple[float, float], wanted: float
+) -> Crossing | None:
     """Return the crossing near a start, on as many timelines as the standard error of ettr calls for."""
-    aim, bounds = trials.target, (float(logs[0]), float(logs[-1]))
+    aim, effort = trials.target, trials.effort
     found: Crossing | None = None
+    if (effort.timelines or 0) >= _ROUGHLY * _ROUGH_TIMELINES:
+        trials.effort = replace(effort, timelines=(effort.timelines or 0) // _ROUGHLY)
+        rough = find_crossing(trials.at_logs, *start, bounds, aim.goal, aim.span)
+        start = start if rough is None else (rough.root, rough.slope)
+        trials.effort = effort
     for _ in range(1 + _MOST_GROWTH_ROUNDS):
         found = find_crossing(trials.at_logs, *start, bounds, aim.goal, aim.span)
-        error, n = trials.points[-1].ettr_se, trials.effort.timelines or 1
-        if found is None or not error > wanted or n >= _MOST_TIMELINES:
+        if found is None or not _grown(trials, trials.points[-1].ettr_se, wanted, _POINTS_A_LOOK):
             break
-        enough = min(_MOST_TIMELINES, math.ceil(1.1 * n * (error / wanted) ** 2))
-        trials.effort = replace(trials.effort, timelines=enough)
         start = (found.root, found.slope)
     return found
 
 
-def _solved(trials: Trials, found: list[Crossing]) -> SolveResult:
-    values = tuple(_value(trials.vary, crossing) for crossing in found)
-    value = values[-1]
-    achieved = trials.alone(value.estimate, CHECK_TIMELINES)
-    return _result(trials, value, values, True, _where_met(trials, found, values), achieved)
-
-
 def _value(vary: Vary, crossing: Crossing) -> SolvedValue:
-    root, low, high = (float(np.exp(x)) for x in (crossing.root, crossing.low, crossing.high))
+    root, low, high = vary.numbers(np.array([crossing.root, crossing.low, crossing.high]))
     low, high = max(low, vary.low), min(high, vary.high)
     if vary.step:
         step, whole = vary.step, math.floor if crossing.slope < 0 else math.ceil
         root = float(np.clip(whole(root / step) * step, vary.low, vary.high))
         low, high = min(math.floor(low / step) * step, root), max(math.ceil(high / step) * step, root)
-    return SolvedValue(root, low, high, vary.unit)
+    return SolvedValue(float(root), float(low), float(high), vary.unit)
 
 
-def _where_met(trials: Trials, found: list[Crossing], values: tuple[SolvedValue, ...]) -> str:
-    texts, vary = [trials.vary.text(value.estimate) for value in values], trials.vary
-    if len(values) == 2:
-        inside = found[0].slope > 0
-        where = f"from {texts[0]} to {texts[1]}" if inside else f"{_up_to(vary, texts[0])} and {_from(vary, texts[1])}"
-    else:
-        where = _up_to(vary, texts[0]) if found[0].slope < 0 else _from(vary, texts[0])
-    return f"{_aim(trials)} is met with {vary.path} {where}"
+def _solved(trials: Trials, found: list[_Found], cut: tuple[bool, bool]) -> SolveResult:
+    rises = [one.rises for one in found]
+    values = tuple(one.value for one in found)
+    value = values[_asked_for(rises, trials.vary.wants_least)]
+    trials.look(np.array([value.estimate]))
+    achieved = trials.alone(value.estimate, CHECK_TIMELINES)
+    reach = reach_text(trials) + (cut_text(cut) if any(cut) and achieved.capped else "")
+    return _result(trials, value, values, True, where_met(trials, values, rises, reach), achieved)
 
 
-def _up_to(vary: Vary, text: str) -> str:
-    return f"up to {text} (searched from {vary.text(vary.low)})"
-
-
-def _from(vary: Vary, text: str) -> str:
-    return f"from {text} (searched up to {vary.text(vary.high)})"
-
-
-def _one_sided(trials: Trials, value: float, met: bool) -> SolveResult:
-    """Return the answer where the whole range meets the target, or none of it does; `value` is its worst or best."""
+def _one_sided(trials: Trials, look: Look, cut: tuple[bool, bool]) -> SolveResult:
+    """Return the answer where all points that were simulated meet the target, or none does."""
     vary, aim = trials.vary, trials.target
+    if not look.usable.any():
+        reason = f"{vary.path}: a timeline has too many failures to simulate at every value tried; {LESS_WORK}"
+        return _result(trials, None, (), False, reason, look.points[int(np.argmax(look.metric))])
+    whole = [point.capped == 0.0 for point in look.points]
+    most = max((point.timelines for point in look.points if point.capped == 0.0), default=0)
+    exact = look.some([point.timelines >= most and point.capped <= min(whole) for point in look.points])
+    met = bool(np.median(look.metric) >= aim.goal)
+    value = float(exact.values[int(np.argmin(exact.metric) if met else np.argmax(exact.metric))])
     achieved = trials.alone(value, CHECK_TIMELINES)
-    level = f"{_level(achieved, aim):.4g} at {vary.text(value)}"
-    decided = (_level(achieved, aim) >= aim.level) == met
-    close = "" if decided else ", within its error of the target (more timelines decide)"
-    span = f"{vary.path} from {vary.text(vary.low)} to {vary.text(vary.high)}"
+    level = f"{level_of(achieved, aim):.4g} at {vary.text(value)}"
+    close = ", within its error of the target (more timelines decide)" if is_near(achieved, aim) else ""
+    tried = f"{vary.path} that was simulated, {span_text(trials)}"
+    beyond = cut_text(cut)
     if met:
-        return _result(
-            trials, None, (), True, f"{_aim(trials)} is met with every {span}: {level} at worst{close}", achieved
-        )
-    params = vary.grid(trials.scenario, [value]).params
-    if trials.confidence is not None:
-        params = at_confidence(params, trials.confidence)
-    reason = f"{_aim(trials)} is met with no {span}: {level} at best{close}; {binding_terms(params, aim)}"
+        reason = f"{aim_text(trials)} is met with every {tried}: {level} at worst{close}{beyond}"
+        return _result(trials, None, (), True, reason, achieved)
+    lost = binding_terms(achieved, aim, work_at(vary, trials, value))
+    reason = f"{aim_text(trials)} is met with no {tried}: {level} at best{close}; {lost}{beyond}"
     return _result(trials, None, (), False, reason, achieved)
 
 

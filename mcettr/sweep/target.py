@@ -79,7 +79,9 @@ class Target:
         low, high = special.ndtri(estimates.completion_low[:, 0]), special.ndtri(estimates.completion_high[:, 0])
         least = special.ndtri(0.5 / estimates.n_timelines)
         score = np.clip(special.ndtri(estimates.completion_probability[:, 0]), least, -least)
-        half = 0.5 * (np.minimum(high, 9.0) - np.maximum(low, -9.0))
+        half = 0.5 * (high - low)
+        # Of a probability of 0 or 1 only how near the goal it may be is of interest.
+        half = np.where(np.isfinite(low), np.where(np.isfinite(high), half, score - low), high - score)
         return score, half / NORMAL_95
 
     def foreseen(self, params: Params) -> Array:

@@ -2,56 +2,41 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mcettr.model.analytic import with_interval
 from mcettr.model.params import Params
 from mcettr.scenario import Scenario
 from mcettr.sweep import interval
 from mcettr.sweep.confidence import at_confidence
-from mcettr.sweep.run import run
+from mcettr.sweep.look import FEW_CAPPED, Look, Point
 from mcettr.sweep.target import Target
 from mcettr.sweep.vary import Vary
 
 if TYPE_CHECKING:
+    from mcettr.engine.estimates import Estimates
     from mcettr.engine.run import Effort
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Point:
-    """One value tried.
-
-    Parameters
-    ----------
-    value : float
-        In the unit of the answer.
-    ettr, ettr_se : float
-        Simulated ettr and its standard error.
-    checkpoint_interval_s : float
-        The interval used.
-    completion : tuple of float or None
-        (probability, low, high) of the completion target, if that is what is looked for.
-    """
-
-    value: float
-    ettr: float
-    ettr_se: float
-    checkpoint_interval_s: float
-    completion: tuple[float, float, float] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the point as plain values; an interval without end is None."""
-        interval_s = self.checkpoint_interval_s if np.isfinite(self.checkpoint_interval_s) else None
-        found: dict[str, Any] = {"value": self.value, "ettr": {"value": self.ettr, "se": self.ettr_se}}
-        if self.completion is not None:
-            found["completion"] = dict(zip(("probability", "low", "high"), self.completion, strict=True))
-        return {**found, "checkpoint_interval_s": interval_s}
+FEWEST_TIMELINES, MOST_TIMELINES = 64, 1_048_576
+FEWEST_GROUPED = 256
+"""Timelines that tell roughly how a point fares where groups of 16 share uncertain rates."""
+LOOK_ATTEMPTS = 20_000
+"""Failures and restarts after which a search stops a timeline: seconds of the event loop."""
+_INTERVAL_ATTEMPTS = 1_000
+"""Failures of a timeline after which it tells no more about the best interval."""
+STEPS_A_LOOK = 1.5e7
+"""Events to simulate for the points of one look: a few seconds of the event loop on two cores."""
+_BASE_STEPS = 3.0
+"""What a timeline without failures takes, in events."""
+_INTERVAL_STEPS = 5e6
+"""Events to simulate for the best intervals of the points of a look."""
 
 
 @dataclass
@@ -67,52 +52,112 @@ class Trials:
     effort: Effort
     confidence: float | None = None
     progress: Callable[[float], None] | None = None
+    attempts: int | None = LOOK_ATTEMPTS
+    """Failures and restarts after which a timeline of a point near the answer is stopped."""
+    steps_each: float = 1.0
+    """Events of a timeline where the search looks."""
+    fewest: int = FEWEST_TIMELINES
+    """The least number of timelines that says anything."""
     points: list[Point] = field(default_factory=list)
+    intervals_s: dict[float, float] = field(default_factory=dict)
+    """Best intervals found by simulation, by value."""
 
     def at_logs(self, logs: Array) -> tuple[Array, Array, Array]:
-        """Return (logs really used, metric, standard error) at some log values; see `Target.measured`."""
-        values = self.vary.allowed(np.exp(logs))
-        metric, error = self.at(values, self.effort)
-        return np.log(values), metric, error
+        """Return (logs really used, metric, standard error) at some log values near the answer."""
+        found = self.look(self.vary.values(logs))
+        return self.vary.logs(found.values), found.metric, found.error
 
-    def at(self, values: Array, effort: Effort) -> tuple[Array, Array]:
-        """Return the metric and its standard error at some values."""
-        grid = self.vary.grid(self.scenario, values)
-        if self.confidence is not None:  # the interval is chosen by someone who does not know the rates
-            params = at_confidence(interval.chosen(grid, effort), self.confidence)
-            grid = replace(grid, params=params, auto_interval=False)
-        params, found = run(grid, effort, self.target.deadlines)
-        shares = (found.completion_probability, found.completion_low, found.completion_high)
-        completion = np.stack([share[:, 0] for share in shares], axis=1) if self.target.deadlines.labels else None
-        self.note(values, found.values["ettr"], found.se["ettr"], params, completion)
-        return self.target.measured(found)
+    def look(self, values: Array) -> Look:
+        """Return some points near the answer, the values in order, on as many timelines as `effort` says."""
+        return self._noted(values, replace(self.effort, short_blocks=True, most_attempts=self.attempts), far=False)
 
-    def note(self, values: Array, ettr: Array, error: Array, params: Params, completion: Array | None = None) -> None:
-        """Keep some points."""
-        interval_s = np.broadcast_to(params.checkpoint.interval_s, values.shape)
-        for i, value in enumerate(values):
-            point = Point(float(value), float(ettr[i]), float(error[i]), float(interval_s[i]))
-            if completion is not None:
-                probability, low, high = (float(share) for share in completion[i])
-                point = replace(point, completion=(probability, low, high))
-            self.points.append(point)
-        if self.progress is not None:
-            self.progress(1.0 - 0.8 ** len(self.points))
-
-    def table(self) -> tuple[Point, ...]:
-        """Return the points by value, of several at one value that with the smallest error."""
-        best: dict[float, Point] = {}
-        for point in self.points:
-            if point.value not in best or point.ettr_se < best[point.value].ettr_se:
-                best[point.value] = point
-        return tuple(best[value] for value in sorted(best))
-
-    def params_at(self, values: Array) -> Params:
-        """Return the jobs at some values, with the intervals to use."""
-        grid = self.vary.grid(self.scenario, values)
-        return interval.chosen(grid, self.effort)
+    def far_look(self, values: Array, attempts: int | None) -> Look:
+        """Return some points that show where to look: few timelines, stopped after some failures."""
+        effort = replace(self.effort, timelines=self.fewest, short_blocks=True, most_attempts=attempts)
+        return self._noted(values, effort, far=True)
 
     def alone(self, value: float, first_timeline: int) -> Point:
         """Return one point on draws of its own; it is not added to those tried."""
-        self.at(np.array([value]), replace(self.effort, first_timeline=first_timeline))
-        return self.points.pop()
+        effort = replace(self.effort, first_timeline=first_timeline, short_blocks=True, most_attempts=self.attempts)
+        return self._run(np.array([value]), effort, far=False).points[0]
+
+    def note(self, points: tuple[Point, ...]) -> None:
+        """Keep some points."""
+        self.points.extend(points)
+        if self.progress is not None:
+            self.progress(1.0 - 0.97 ** len(self.points))
+
+    def table(self) -> tuple[Point, ...]:
+        """Return the points by value, of several at one value that on most timelines; no unusable ones."""
+        best: dict[float, Point] = {}
+        for point in self.points:
+            known = best.get(point.value)
+            if point.capped <= FEW_CAPPED and (known is None or point.timelines > known.timelines):
+                best[point.value] = point
+        return tuple(best[value] for value in sorted(best))
+
+    def affordable(self, n_points: int, wanted: int) -> int:
+        """Return how many timelines each of some points near the answer may have, at most `wanted`."""
+        enough = STEPS_A_LOOK / (max(n_points, 1) * max(self.steps_each, 1.0))
+        return int(min(wanted, max(enough // 64 * 64, self.fewest)))
+
+    def _noted(self, values: Array, effort: Effort, far: bool) -> Look:
+        found = self._run(values, effort, far)
+        self.note(found.points)
+        return found
+
+    def _run(self, values: Array, effort: Effort, far: bool) -> Look:
+        from mcettr.engine.run import estimate
+
+        params = self.params_at(values, far)
+        if self.confidence is not None:  # the interval is chosen by someone who does not know the rates
+            params = at_confidence(params, self.confidence)
+        found = estimate(params, effort, self.target.deadlines.seconds)
+        metric, error = self.target.measured(found)
+        steps = _BASE_STEPS + found.values["interruptions"]
+        error = np.where(np.isfinite(error), error, np.inf) + found.capped_fraction
+        return Look(values, metric, error, steps, self._points(values, params, found))
+
+    def _points(self, values: Array, params: Params, found: Estimates) -> tuple[Point, ...]:
+        dated = bool(self.target.deadlines.labels)
+        interval_s = np.broadcast_to(params.checkpoint.interval_s, values.shape)
+        shares = (found.completion_probability, found.completion_low, found.completion_high)
+        points = []
+        for i, value in enumerate(values):
+            probability, low, high = (float(share[i, 0]) if dated else math.nan for share in shares)
+            point = Point(
+                value=float(value),
+                ettr=float(found.values["ettr"][i]),
+                ettr_se=float(found.se["ettr"][i]),
+                checkpoint_interval_s=float(interval_s[i]),
+                completion=(probability, low, high) if dated else None,
+                timelines=int(found.n_timelines[i]),
+                capped=float(found.capped_fraction[i]),
+                time_fraction=tuple(map(float, found.values["time_fraction"][i])),
+            )
+            points.append(point)
+        return tuple(points)
+
+    def params_at(self, values: Array, far: bool = False) -> Params:
+        """Return the jobs at some values, with the intervals to use.
+
+        Where the best interval has to be simulated, a far look searches it roughly; near looks start from what is known
+        at values around.
+        """
+        grid = self.vary.grid(self.scenario, values)
+        if not (grid.auto_interval and interval.needs_search(grid.params)):
+            return grid.params
+        effort = replace(self.effort, most_attempts=_INTERVAL_ATTEMPTS, short_blocks=True)
+        if far or not self.intervals_s:
+            params = interval.refined(grid.params, effort, reach=interval.REACH[:1], timelines=self.fewest)
+        else:
+            known = sorted(self.intervals_s)
+            logs = np.log([self.intervals_s[value] for value in known])
+            guess_s = np.exp(np.interp(self.vary.logs(values), self.vary.logs(np.array(known)), logs))
+            steps = min(self.steps_each, _INTERVAL_ATTEMPTS) * interval.POINTS * values.size
+            n = max(int(_INTERVAL_STEPS / steps), self.fewest)
+            closer = with_interval(grid.params, guess_s)
+            params = interval.refined(closer, effort, reach=interval.REACH[1:2], timelines=n)
+        found_s = np.broadcast_to(params.checkpoint.interval_s, values.shape)
+        self.intervals_s.update(zip(map(float, values), map(float, found_s), strict=True))
+        return params

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from mcettr.errors import ScenarioError
 from mcettr.scenario import Grid, Scenario, compile_grid
+from mcettr.scenario.catalogue import CAUSE, entries
 from mcettr.scenario.merge import unknown_path, value_at
 from mcettr.scenario.sections import required
 from mcettr.sweep.spaced import end_quantities, in_unit
@@ -21,17 +23,36 @@ INTERVAL = "checkpoint.interval"
 _DURATION_S = (1e-3, 86_400.0)
 _INTERVAL_S = (1.0, 30.0 * 86_400.0)
 _MOST_GPUS = 2.0**20
-_COUNTS = ("gpus", "gpus_per_node", "nodes_per_domain", "count")
-_RISING = {
+_WHOLE_FROM = {
     "recovery.spares.count": 0,
     "checkpoint.keep": 1,
     "checkpoint.local.survives_node_losses": 0,
-    "recovery.start_failure.max_attempts": 1,
 }
-"""Whole numbers of which more is always better, and the least value of each."""
+"""Whole numbers whose default range does not hang on the scenario's own number, and the least value of each."""
+_LEAST = (
+    "job.gpus",
+    "job.horizon",
+    "checkpoint.keep",
+    "checkpoint.*_bandwidth",
+    "checkpoint.local.survives_node_losses",
+    "failures.*.mtbf",
+    "failures.*.notice",
+    "failures.*.min_lease",
+    "recovery.read_bandwidth",
+    "recovery.max_attempt",
+    "recovery.start_failure.max_attempts",
+    "recovery.spares.count",
+    "lemons.eviction_probability",
+    "lemons.screening_sensitivity",
+    "maintenance.every",
+    "maintenance.notice",
+    "health_checks.*.catch_probability.*",
+)
+"""Fields of which the least value that meets a target is the answer: they cost something, or come seldom. Of all others
+(the time that something takes, a rate, an interval, a probability of harm) it is the most that meets it."""
 _MOST = 1024
 _WIDE = 1000.0
-_CHECKS = 25
+_CHECKS, _HALVINGS = 25, 12
 Array = NDArray[np.float64]
 
 
@@ -44,18 +65,38 @@ class Vary:
     path : str
         Dotted path.
     low, high : float
-        Ends of the range, above 0 (`rising` ones from 0 on).
+        Ends of the range, above 0 (of whole numbers from 0 on).
     suffix : str
         What follows a number to make it a value ("s", "/ 1000 node-days", nothing).
     unit : str
         The unit of the numbers, as in datasets ("s", "1 / 1000 node-days", "1").
     step : float
         Values are whole multiples of this; 0 for real numbers.
-    rising : bool
-        Whether more is always better: then the smallest number that meets a target is looked for, from `start` on.
-    start : int
-        The scenario's own number, if it has one.
+    own : float or None
+        The scenario's own number, where it has one in the range.
     """
+
+    @property
+    def wants_least(self) -> bool:
+        """Whether the least value that meets a target is the answer: of spares, GPUs, bandwidths; else the most."""
+        return any(fnmatchcase(self.path, pattern) for pattern in _LEAST)
+
+    def logs(self, values: Array) -> Array:
+        """Return the logs on which a search works; for numbers from 0 on those of one more."""
+        return np.asarray(np.log(values + (0.0 if self.low > 0 else 1.0)))
+
+    def values(self, logs: Array) -> Array:
+        """Return the allowed values nearest to some logs."""
+        return self.allowed(self.numbers(logs))
+
+    def spread(self, n: int) -> Array:
+        """Return values spread over the whole range, its ends included."""
+        ends = self.logs(np.array([self.low, self.high]))
+        return self.values(np.linspace(ends[0], ends[1], n))
+
+    def numbers(self, logs: Array) -> Array:
+        """Return the numbers that some logs stand for."""
+        return np.asarray(np.exp(logs) - (0.0 if self.low > 0 else 1.0))
 
     path: str
     low: float
@@ -63,8 +104,7 @@ class Vary:
     suffix: str
     unit: str
     step: float = 0.0
-    rising: bool = False
-    start: int = 0
+    own: float | None = None
 
     def grid(self, scenario: Scenario, numbers: Iterable[float]) -> Grid:
         """Return the scenario's cells at some numbers."""
@@ -107,9 +147,14 @@ def read_vary(scenario: Scenario, vary: str) -> Vary:
     if fault is not None:
         raise ScenarioError(f"vary: {path}: {fault.message}")
     _check_section(scenario, path)
-    if path in _RISING:
-        return _rising(scenario, path, span if equals else None)
-    if not equals:
+    return _own(scenario, _ranged(scenario, path, span if equals else None))
+
+
+def _ranged(scenario: Scenario, path: str, span: str | None) -> Vary:
+    """Return the field with the range that the user gives, or with the default one."""
+    if path in _WHOLE_FROM:
+        return _whole(scenario, path, span)
+    if span is None:
         return _valid(scenario, _default(scenario, path))
     ends = [end.strip() for end in span.split(":")]
     if len(ends) != 2 or not all(ends):
@@ -135,9 +180,9 @@ def _check_section(scenario: Scenario, path: str) -> None:
             raise ScenarioError(f"vary: {path}: {message}")
 
 
-def _rising(scenario: Scenario, path: str, span: str | None) -> Vary:
-    """Return a field of which more is better, with its range and where to start."""
-    least, spec = _RISING[path], scenario.spec.job
+def _whole(scenario: Scenario, path: str, span: str | None) -> Vary:
+    """Return a whole number with its range."""
+    least, spec = _WHOLE_FROM[path], scenario.spec.job
     if span is None:
         ends = [least, max(_MOST, math.ceil(float(spec.gpus) / float(spec.gpus_per_node)))]
     else:
@@ -146,16 +191,14 @@ def _rising(scenario: Scenario, path: str, span: str | None) -> Vary:
         if len(parts) != 2 or len(ends) != 2 or not least <= ends[0] < ends[1]:
             wanted = f"expected whole numbers LOW:HIGH from {least} on, found {span!r}"
             raise ScenarioError(f"vary: {path}: {wanted}; write it like '{path}={least}:64'")
-    own = _quantity(scenario.text_at(path))
-    start = ends[0] if own is None or own.dimension != "number" else int(min(max(float(own.si), ends[0]), ends[1]))
-    found = Vary(path, float(ends[0]), float(ends[1]), "", "1", 1.0, rising=True, start=start)
-    found.grid(scenario, [float(start)])
+    found = Vary(path, float(ends[0]), float(ends[1]), "", "1", 1.0)
+    found.grid(scenario, [found.low, found.high])
     return found
 
 
 def _field(scenario: Scenario, path: str, like: Quantity, suffix: str, low: float, high: float) -> Vary:
     step = 0.0
-    if path.split(".")[-1] in _COUNTS:
+    if _is_whole(path):
         step = scenario.spec.job.gpus_per_node if path == "job.gpus" else 1.0
         if high - low < step:
             found = f"found {low:g} to {high:g}"
@@ -181,8 +224,28 @@ def _default(scenario: Scenario, path: str) -> Vary:
         own_s = float(quantity.si) or _DURATION_S[0]
         return Vary(path, min(_DURATION_S[0], own_s / 10.0), max(_DURATION_S[1], own_s * 10.0), "s", "s")
     suffix = split_number(str(text))[1]
-    low = max(number / _WIDE, 1.0) if path.split(".")[-1] in _COUNTS else number / _WIDE
+    low = max(number / _WIDE, 1.0) if _is_whole(path) else number / _WIDE
     return _field(scenario, path, quantity, suffix, low, number * _WIDE)
+
+
+def _is_whole(path: str) -> bool:
+    """Return whether the schema asks for a whole number there."""
+    keys = path.split(".")
+    for entry in entries():
+        if len(entry.path) == len(keys) and all(own in (CAUSE, key) for own, key in zip(entry.path, keys, strict=True)):
+            return entry.kind.name.startswith("whole number")
+    return False
+
+
+def _own(scenario: Scenario, vary: Vary) -> Vary:
+    """Return the field with the number that the scenario has, where that is one of the range."""
+    quantity, zero = _quantity(scenario.text_at(vary.path)), _quantity(str(in_unit(vary.low, vary.suffix, 16)))
+    if quantity is None or zero is None or (quantity.dimension, quantity.scope) != (zero.dimension, zero.scope):
+        return vary
+    number = float(quantity.si) if vary.unit == "s" else vary.low * float(quantity.si) / float(zero.si or 1)
+    if vary.low == 0.0:
+        number = float(quantity.si)
+    return replace(vary, own=number) if vary.low <= number <= vary.high else vary
 
 
 def _quantity(text: str | None) -> Quantity | None:
@@ -207,7 +270,27 @@ def _valid(scenario: Scenario, vary: Vary) -> Vary:
     longest = max(runs, key=len)
     if len(longest) < 2:
         raise ScenarioError(f"vary: {vary.path}: expected valid values, found hardly any; give '{vary.path}=LOW:HIGH'")
-    return replace(vary, low=longest[0], high=longest[-1])
+    ends = [_last_valid(scenario, vary, end, bad) for end, bad in _outside(numbers, longest)]
+    return replace(vary, low=ends[0], high=ends[1])
+
+
+def _outside(numbers: Array, good: list[float]) -> list[tuple[float, float]]:
+    """Return the ends of a run of valid numbers, each with the first one beyond it (itself where there is none)."""
+    first, last = int(np.searchsorted(numbers, good[0])), int(np.searchsorted(numbers, good[-1]))
+    return [
+        (good[0], float(numbers[max(first - 1, 0)])),
+        (good[-1], float(numbers[min(last + 1, numbers.size - 1)])),
+    ]
+
+
+def _last_valid(scenario: Scenario, vary: Vary, good: float, bad: float) -> float:
+    """Return the valid number farthest towards an invalid one, as far as halving shows."""
+    for _ in range(_HALVINGS):
+        if good == bad:
+            break
+        middle = float(vary.allowed(np.array([math.sqrt(good * bad)]))[0])
+        good, bad = (middle, bad) if _fits(scenario, vary, np.array([middle])) else (good, middle)
+    return good
 
 
 def _fits(scenario: Scenario, vary: Vary, numbers: Any) -> bool:

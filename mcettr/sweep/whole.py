@@ -1,81 +1,75 @@
-"""The smallest whole number that meets a target, of a field of which more is always better."""
+"""Where a target begins or ceases to be met, of a field that takes whole numbers: exactly there."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mcettr.sweep.answer import SolvedValue
 from mcettr.sweep.dataset import NORMAL_95
 from mcettr.sweep.trials import Trials
 
-MOST_ROUNDS = 3
+_MOST_ROUNDS = 3
+Ends = tuple[int, int, int, int]
 
 
-@dataclass(frozen=True)
-class Least:
-    """The smallest number that meets the target, and the 95 % interval that simulation leaves it.
+def whole_crossing(trials: Trials, ends: Ends, rises: bool, grown: Callable[[float], bool]) -> SolvedValue | None:
+    """Return the first number that meets the target if the metric rises, else the last one; None where none does.
 
-    From `low` on the upper end of the metric's own interval meets the target, from `high` on the lower end does.
-    """
-
-    value: int
-    low: int
-    high: int
-
-
-def least_whole(trials: Trials, wanted: float, most_timelines: int) -> Least | None:
-    """Return the smallest number in the range that meets the target, None where none does.
-
-    The numbers tried move away from the scenario's own in steps that double until the target is met on one side and
-    missed on the other (the largest number is tried before); then the bracket is halved.
+    Its interval holds the numbers that simulation leaves: where it rises, from `low` on the upper end of the metric's
+    own interval meets the target, from `high` on the lower end does; and the other way round.
 
     Parameters
     ----------
     trials : Trials
         Runs the points, all on the same draws.
-    wanted : float
-        Standard error of ettr to reach.
-    most_timelines : int
-        Timelines of a point at most.
+    ends : tuple of int
+        Numbers between which the target begins or ceases to be met, and the lowest and highest of the range.
+    rises : bool
+        Whether the metric rises there.
+    grown : callable
+        Is given the largest standard error of ettr, sets more timelines if it is too large, and returns whether it did.
     """
-    start = trials.vary.start
-    for _ in range(MOST_ROUNDS):
-        found = _least(trials, start)
-        error, n = max(point.ettr_se for point in trials.points), trials.effort.timelines or 1
-        if found is None or not error > wanted or n >= most_timelines:
+    left, right, lowest, highest = ends
+    found = None
+    for _ in range(_MOST_ROUNDS):
+        known: dict[int, tuple[float, float]] = {}
+        found = _found(trials, (left, right, lowest, highest), 1 if rises else -1, known)
+        error = max(point.ettr_se for point in trials.points[-len(known) :])
+        if found is None or not grown(error):
             break
-        enough = min(most_timelines, math.ceil(1.1 * n * (error / wanted) ** 2))
-        trials.effort = replace(trials.effort, timelines=enough)
-        trials.points.clear()
-        start = found.value
+        left = right = int(found.estimate)
     return found
 
 
-def _least(trials: Trials, start: int) -> Least | None:
-    known: dict[int, tuple[float, float]] = {}
-    low, high, goal = int(trials.vary.low), int(trials.vary.high), trials.target.goal
+def _found(trials: Trials, ends: Ends, sign: int, known: dict[int, tuple[float, float]]) -> SolvedValue | None:
+    left, right, lowest, highest = ends if sign > 0 else (-ends[1], -ends[0], -ends[3], -ends[2])
 
-    def meets(number: int, errors: float) -> bool:
+    def meets(number: int, errors: float = 0.0) -> bool:
+        """Of numbers with their sign changed where the metric falls: it then rises with them."""
         if number not in known:
-            metric, error = trials.at(np.array([float(number)]), trials.effort)
-            known[number] = float(metric[0]), float(error[0])
-        return known[number][0] + errors * known[number][1] >= goal
+            look = trials.look(np.array([float(sign * number)]))
+            known[number] = float(look.metric[0]), float(look.error[0])
+        return known[number][0] + errors * known[number][1] >= trials.target.goal
 
-    value = smallest(lambda number: meets(number, 0.0), start, low, high)
+    start = (left + right + 1) // 2
+    value = smallest(meets, start, lowest, highest)
     if value is None:
         return None
-    first = smallest(lambda number: meets(number, NORMAL_95), value, low, high)
-    last = smallest(lambda number: meets(number, -NORMAL_95), value, low, high)
-    return Least(value, value if first is None else first, high if last is None else last)
+    first = smallest(lambda number: meets(number, NORMAL_95), value, lowest, highest)
+    last = smallest(lambda number: meets(number, -NORMAL_95), value, lowest, highest)
+    near, far = value if first is None else first, highest if last is None else last
+    low, high = sorted((float(sign * near), float(sign * far)))
+    return SolvedValue(float(sign * value), low, high, trials.vary.unit)
 
 
 def smallest(meets: Callable[[int], bool], start: int, low: int, high: int) -> int | None:
     """Return the smallest whole number from `low` to `high` for which `meets` is true, None where it never is.
 
-    `meets` is false up to somewhere and true from there on.
+    `meets` is false up to somewhere and true from there on. The numbers tried move away from `start` in steps that
+    double until it is true on one side and false on the other (`high` is tried before); then the bracket is halved.
 
     >>> smallest(lambda number: number >= 13, start=4, low=0, high=64)
     13
