@@ -155,4 +155,4 @@ class Saves:
 
     def _is_less(self, work_s: float, other_s: float) -> bool:
         """Return whether a save holds less than another one, by more than roundings."""
-        return work_s < other_s * (1.0 - _CLOSE) - self._close_s
+        return bool(work_s < other_s * (1.0 - _CLOSE) - self._close_s)
