@@ -1,12 +1,14 @@
-"""The table of results in Markdown, between two markers of a README.
+"""The results in Markdown, between two markers of a README: all tables, or the few lines that matter.
 
-``python -m benchmarks.table README.md`` writes it, ``--check`` says whether it is the one that the results give.
+``python -m benchmarks.table README.md benchmarks/README.md`` writes them, ``--check`` says whether they are those that
+the results give.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +17,16 @@ from typing import Any
 from benchmarks.results_file import RESULTS
 
 BEGIN, END = "<!-- benchmarks:begin -->", "<!-- benchmarks:end -->"
+SHORT_BEGIN, SHORT_END = "<!-- benchmarks-short:begin -->", "<!-- benchmarks-short:end -->"
 _ORDER = ("v1_22", "surface", "cold", "physics", "gpu_check")
+_SHORT = (
+    ("cold", "the answer for 12,288 GPUs above in {cold, the 12k-GPU answer}, all included; `check` in {cold, check}"),
+    ("cold", "65,536 timelines of `rsc-1` in {cold, run rsc-1}, of `llama3-405b` in {cold, run llama3-405b}"),
+    ("surface", "a surface of 8,000 cells to a standard error of 0.001 in {surface to 0.001, whole command}"),
+    ("v1_22", "{V1.22, mcettr / numba} the rate of the same model in Numba, {V1.22, mcettr / simpy} that in SimPy"),
+    ("physics", "{events, everything} with every mechanism on"),
+)
+"""The lines for the main README: a result file, and a text with names of its rows in braces."""
 
 
 def render(folder: Path = RESULTS) -> str:
@@ -24,6 +35,20 @@ def render(folder: Path = RESULTS) -> str:
     names = [name for name in _ORDER if name in found] + sorted(set(found) - set(_ORDER))
     tables = [_table(json.loads(found[name].read_text(encoding="utf-8"))) for name in names]
     return "\n\n".join(tables) if tables else "No results yet."
+
+
+def render_short(folder: Path = RESULTS) -> str:
+    """Return a few lines on the results, with the machine that gave the first of them."""
+    lines = []
+    for name, text in _SHORT:
+        path = folder / f"{name}.json"
+        result = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"rows": []}
+        values = {row["name"]: f"{number(row['median'])} {row['unit']}" for row in result["rows"]}
+        parts = re.split(r"{([^}]*)}", text)  # the names of rows are every second part
+        if set(parts[1::2]) <= set(values):
+            lines.append("- " + "".join(values[part] if i % 2 else part for i, part in enumerate(parts)))
+            machine = f"On {result['machine']['cores']} cores of {result['machine']['cpu']}, {result['date']}:"
+    return "\n".join([machine, "", *lines]) if lines else "No results yet."
 
 
 def _table(result: dict[str, Any]) -> str:
@@ -54,7 +79,7 @@ def number(value: float) -> str:
     return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
 
 
-def replaced(text: str, table: str) -> str:
+def replaced(text: str, table: str, begin_mark: str = BEGIN, end_mark: str = END) -> str:
     """Return a README's text with a table between its markers.
 
     >>> replaced("a <!-- benchmarks:begin -->old<!-- benchmarks:end --> b", "new").splitlines()
@@ -65,30 +90,33 @@ def replaced(text: str, table: str) -> str:
     ValueError
         The markers are not there, once each and in order.
     """
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not (begin and end) or BEGIN in rest or END in tail:
-        raise ValueError(f"expected {BEGIN} and then {END}, once each")
-    return f"{head}{BEGIN}\n{table}\n{END}{tail}"
+    head, begin, rest = text.partition(begin_mark)
+    _, end, tail = rest.partition(end_mark)
+    if not (begin and end) or begin_mark in rest or end_mark in tail:
+        raise ValueError(f"expected {begin_mark} and then {end_mark}, once each")
+    return f"{head}{begin_mark}\n{table}\n{end_mark}{tail}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the table, or check it; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.table", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("readme", type=Path, nargs="+", help="files with the two markers")
+    parser.add_argument("readme", type=Path, nargs="+", help="files with the markers of the tables or the lines")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of result files [%(default)s]")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a table is not up to date")
     given = parser.parse_args(argv)
-    table, code = render(given.results), 0
+    code = 0
     for path in given.readme:
         text = path.read_text(encoding="utf-8")
         try:
-            wanted = replaced(text, table)
+            if SHORT_BEGIN in text:
+                wanted = replaced(text, render_short(given.results), SHORT_BEGIN, SHORT_END)
+            else:
+                wanted = replaced(text, render(given.results))
         except ValueError as error:
             print(f"{path}: {error}", file=sys.stderr)
             return 2
         if given.check and wanted != text:
-            print(f"{path}: not the table of the results; run python -m benchmarks.table {path}", file=sys.stderr)
+            print(f"{path}: not what the results give; run python -m benchmarks.table {path}", file=sys.stderr)
             code = 1
         elif wanted != text:
             path.write_text(wanted, encoding="utf-8")

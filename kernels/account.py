@@ -5,7 +5,21 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 INTERRUPTIONS = 11
-"""Column of `Account.by_cause` behind the activities: the number of interruptions."""
+"""Column of a table by cause, behind the activities: the number of interruptions."""
+
+
+class ByCause(NamedTuple):
+    """The entries of a table by cause that can differ from 0, each timeline's own.
+
+    The table's rows are start, causes, checkpoint, planned, horizon; its columns the activities' seconds (productive
+    stays 0) and the number of interruptions.
+    """
+
+    rows: Any
+    columns: Any
+    """Where each entry belongs: whole numbers."""
+    amounts: Any
+    """(entries, blocks, lanes) float64."""
 
 
 class Pool(NamedTuple):
@@ -34,9 +48,7 @@ class Account(NamedTuple):
     """Saves that became durable."""
     n_failures: Any
     """Interruptions of all causes."""
-    by_cause: Any
-    """Sums over the block's timelines that count, (blocks, causes + 4, 12): rows start, causes, checkpoint, planned,
-    horizon; columns the activities' seconds (productive stays 0) and the number of interruptions."""
+    by_cause: ByCause
     longest_stretch_s: Any
     """Longest wall-clock time without a newly durable save; None where the loop does not follow it."""
     pool: Pool | None

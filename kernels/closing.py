@@ -6,10 +6,9 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from mcettr.kernels.account import INTERRUPTIONS, Account
+from mcettr.kernels.account import INTERRUPTIONS, Account, ByCause
 from mcettr.kernels.attempt import Key
 from mcettr.kernels.generic import outlook
-from mcettr.kernels.moments import sum_lanes
 from mcettr.kernels.state import State
 from mcettr.kernels.training import Schedule, ending, stretch, until_the_end
 from mcettr.model.budget import ACTIVITIES, Outcome
@@ -21,11 +20,8 @@ _Booked = dict[str, list[tuple[int, Any]]]
 """By activity: a first row of the table by cause, and seconds shaped (rows, blocks, lanes) from that row on."""
 
 
-def close(params: Params, schedule: Schedule, key: Key, state: State, valid: Any) -> Account:
-    """Return the account of every lane; a lane still active was stopped by the event cap and gains nothing more.
-
-    Lanes that are not `valid` are left out of the sums by cause.
-    """
+def close(params: Params, schedule: Schedule, key: Key, state: State) -> Account:
+    """Return the account of every lane; a lane still active was stopped by the event cap and gains nothing more."""
     view = outlook(params, schedule, key, state, jnp.float64)
     accounts, capped = state.accounts, state.active
     room_s = params.horizon_s - accounts.clock_s
@@ -55,7 +51,7 @@ def close(params: Params, schedule: Schedule, key: Key, state: State, valid: Any
         activity_s=tuple((activity_s | {"productive": productive_s}).get(name) for name in ACTIVITIES),
         n_saves=n_saves,
         n_failures=accounts.n_failures.sum(axis=0),
-        by_cause=_by_cause(booked, accounts.n_failures, valid),
+        by_cause=_by_cause(booked, accounts.n_failures),
         longest_stretch_s=None,
         pool=None,
     )
@@ -76,15 +72,15 @@ def _booked(params: Params, state: State, cut: list[Any], checkpoint_s: Any, und
     }
 
 
-def _by_cause(booked: _Booked, n_failures: Any, valid: Any) -> Any:
+def _by_cause(booked: _Booked, n_failures: Any) -> ByCause:
     """Return the table of `Account.by_cause`."""
     columns = {ACTIVITIES.index(name): parts for name, parts in booked.items()} | {INTERRUPTIONS: [(1, n_failures)]}
     parts = [(first_row, column, part) for column, entries in columns.items() for first_row, part in entries]
-    rows = jnp.array([first_row + row for first_row, _, part in parts for row in range(len(part))])
-    which = jnp.array([column for _, column, part in parts for _ in range(len(part))])
-    sums = sum_lanes(jnp.concatenate([part for _, _, part in parts]) * valid)
-    table = jnp.zeros((len(n_failures) + 4, INTERRUPTIONS + 1, len(valid)))
-    return jnp.moveaxis(table.at[rows, which].set(sums), -1, 0)
+    return ByCause(
+        rows=[first_row + row for first_row, _, part in parts for row in range(len(part))],
+        columns=[column for _, column, part in parts for _ in range(len(part))],
+        amounts=jnp.concatenate([part for _, _, part in parts]),
+    )
 
 
 def _with_last(state: State, booked: Any, laws: list[Distribution], last_s: Any, first_row: int) -> Any:

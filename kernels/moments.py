@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from mcettr.kernels.account import Account
+from mcettr.kernels.account import INTERRUPTIONS, Account, ByCause
 from mcettr.kernels.streams import RATE_GROUP
 from mcettr.model.budget import ACTIVITIES, UNHELD
 
@@ -46,8 +46,17 @@ class Batch(NamedTuple):
     within_m2: Any
     """Sums of squared deviations from the group's mean (0 without uncertain rates) of the `WITHIN` metrics of single
     timelines: (blocks, 3)."""
-    by_cause: Any
-    """As in `Account`, but means over the timelines that count: (blocks, causes + 4, 12)."""
+    mean_by_cause: Any
+    m2_by_cause: Any
+    """The table by cause (see `mcettr.kernels.account.ByCause`), mean and squared deviations of units: (blocks, causes
+    + 4, 12)."""
+    n_by_cause: Any
+    """Timelines in which an entry of that table is not 0."""
+    n_by_activity: Any
+    """Timelines with some of an activity, (blocks, 11)."""
+    n_waited: Any
+    n_out: Any
+    """Timelines that found too few spares, and those with nodes in repair at their random instant: (blocks,)."""
     elapsed_s: Any
     """(blocks, lanes) float64."""
     ratio: Any
@@ -71,6 +80,7 @@ def summarise(account: Account, valid: Any, grouped: bool) -> Batch:
     within_m2 = jnp.zeros((len(valid), len(WITHIN)))
     if grouped:
         within_m2 = jnp.stack([_within_groups(numerators[name], weight) for name in WITHIN], axis=1)
+    mean_by_cause, m2_by_cause, n_by_cause = _table(account.by_cause, weight, grouped)
     return Batch(
         n_units=n_units,
         mean_numerator=mean,
@@ -79,7 +89,12 @@ def summarise(account: Account, valid: Any, grouped: bool) -> Batch:
         m2_denominator=m2_below,
         m2_cross=cross,
         within_m2=within_m2,
-        by_cause=account.by_cause / jnp.maximum(sum_lanes(weight), 1.0)[:, None, None],
+        mean_by_cause=mean_by_cause,
+        m2_by_cause=m2_by_cause,
+        n_by_cause=n_by_cause,
+        n_by_activity=jnp.stack([_n_seen(seconds, weight) for seconds in account.activity_s], axis=1),
+        n_waited=_n_seen(None if pool is None else pool.n_exhausted, weight),
+        n_out=_n_seen(None if pool is None else pool.nodes_out, weight),
         elapsed_s=account.elapsed_s,
         ratio=numerators["ettr_timeline"],
         outcome=account.outcome,
@@ -87,6 +102,25 @@ def summarise(account: Account, valid: Any, grouped: bool) -> Batch:
         nodes_out=None if pool is None else pool.nodes_out,
         nodes_out_most=None if pool is None else pool.nodes_out_most,
     )
+
+
+def _table(by_cause: ByCause, weight: Any, grouped: bool) -> tuple[Any, Any, Any]:
+    """Return mean and squared deviations of the table by cause, and in how many timelines its entries are not 0."""
+    units, unit_weight = by_cause.amounts, weight
+    if grouped:
+        units, unit_weight = _groups(units).mean(axis=-1), _groups(weight)[..., 0]
+    mean = sum_lanes(units * unit_weight) / jnp.maximum(sum_lanes(unit_weight), 1.0)
+    off = (units - mean[..., None]) * unit_weight
+    known = jnp.stack([mean, sum_lanes(off * off), _n_seen(by_cause.amounts, weight)])
+    rows, columns = jnp.array(by_cause.rows), jnp.array(by_cause.columns)
+    empty = jnp.zeros((3, max(by_cause.rows) + 1, INTERRUPTIONS + 1, len(weight)))
+    mean, m2, n_seen = jnp.moveaxis(empty.at[:, rows, columns].set(known), -1, 1)
+    return mean, m2, n_seen
+
+
+def _n_seen(values: Any, weight: Any) -> Any:
+    """Return in how many lanes of a block there is some of what `values` counts; None stands for nothing."""
+    return sum_lanes(weight * 0.0 if values is None else weight * (values > 0.0))
 
 
 def _known_moments(account: Account, numerators: dict[str, Any], weight: Any, grouped: bool) -> tuple[Any, ...]:

@@ -92,7 +92,7 @@ def simulate(
         return plain.run_leg(params, plan, key, state, cap) if plain.applies(params) else step(state)
 
     state = lax.while_loop(going, advance, step(state))
-    return summarise(close(params, plan, key, state, valid), valid, grouped)
+    return summarise(close(params, plan, key, state), valid, grouped)
 
 
 @cache

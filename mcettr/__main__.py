@@ -2,7 +2,7 @@
 
 import sys
 
-from mcettr.cli import main
+from mcettr.cli import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program())

@@ -88,7 +88,10 @@ def _timelines(account: Account) -> Timelines:
     def whole(values: Any) -> NDArray[np.int64]:
         return lane(values).astype(np.int64)
 
-    n_blocks = len(account.by_cause)
+    n_blocks = len(account.outcome)
+    rows, columns, amounts = account.by_cause
+    by_cause = np.zeros((n_blocks, int(np.max(rows)) + 1, INTERRUPTIONS + 1))
+    by_cause[:, rows, columns] = amounts[..., 0].T
 
     def lane(values: Any) -> NDArray[Any]:
         return np.zeros(n_blocks) if values is None else np.broadcast_to(values[..., 0], n_blocks)
@@ -98,8 +101,8 @@ def _timelines(account: Account) -> Timelines:
         outcome=lane(account.outcome),
         elapsed_s=lane(account.elapsed_s),
         productive_s=lane(account.activity_s[0]),
-        lost_s=account.by_cause[:, :, :INTERRUPTIONS],
-        interruptions=account.by_cause[:, 1:-3, INTERRUPTIONS].astype(np.int64),
+        lost_s=by_cause[:, :, :INTERRUPTIONS],
+        interruptions=by_cause[:, 1:-3, INTERRUPTIONS].astype(np.int64),
         n_saves=whole(account.n_saves),
         longest_stretch_s=lane(account.longest_stretch_s),
         n_swaps=whole(pool.n_swaps),

@@ -33,8 +33,8 @@ def refusal(source: Any, overrides: dict[str, object] | None = None) -> str:
     with pytest.raises(ScenarioError) as caught:
         load(source, overrides)
     text = str(caught.value)
-    assert "\n" not in text
-    assert "expected" in text
+    assert text.splitlines() == [str(one) for one in caught.value.errors]
+    assert all("expected" in line for line in text.splitlines())
     return text
 
 

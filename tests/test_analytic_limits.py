@@ -53,7 +53,7 @@ def saving(**change: Any) -> Params:
         (saving(verify_s=1.0), "verification"),
         (saving(write_time=fixed(60.0)), "write times"),
         (saving(local=LocalTier(6.0, 1.0, 1.0)), "local tier"),
-        (saving(retention=Retention()), "unusable saves"),
+        (saving(retention=Retention()), "unusable checkpoints"),
         (job(recovery=Recovery(startup_if_replaced=(("image", fixed(9.0)),))), "replaced nodes"),
         (job(recovery=Recovery(start_failure=StartFailure(0.1))), "failed starts"),
         (job(recovery=Recovery(data_fast_forward=0.001)), "data fast-forward"),

@@ -159,9 +159,22 @@ def test_table_is_written_and_checked(tmp_path, capsys):
 
 
 def test_the_readmes_show_the_results_that_are_here():
-    readmes = (ROOT / "README.md", ROOT / "benchmarks/README.md")
-    with_table = [str(path) for path in readmes if table.BEGIN in path.read_text()]
-    assert table.main([*with_table, "--check"]) == 0
+    assert table.main([str(ROOT / "README.md"), str(ROOT / "benchmarks/README.md"), "--check"]) == 0
+
+
+def test_the_short_lines_are_those_whose_rows_are_there(tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text(f"# Title\n{table.SHORT_BEGIN}\n{table.SHORT_END}\n")
+    assert table.render_short(tmp_path) == "No results yet."
+    rows = [{"name": name, "median": 2.5, "unit": "x"} for name in ("V1.22, mcettr / numba", "V1.22, mcettr / simpy")]
+    result = {"rows": rows, "machine": {"cpu": "a processor", "cores": 2}, "date": "2026-01-01"}
+    (tmp_path / "v1_22.json").write_text(json.dumps(result))
+    assert table.main([str(readme), "--results", str(tmp_path)]) == 0
+    lines = readme.read_text().splitlines()
+    assert lines[2] == "On 2 cores of a processor, 2026-01-01:"
+    assert lines[4] == "- 2.5 x the rate of the same model in Numba, 2.5 x that in SimPy"
+    assert len(lines) == 6
+    assert len(table.render_short().splitlines()) == 7
 
 
 def test_a_goal_is_judged_by_the_median():

@@ -155,7 +155,7 @@ def test_groups_that_share_a_rate_are_the_units_of_the_corrupt_share() -> None:
 
 
 def lemon_failures(at_start: float, incoming: float) -> float:
-    """Return the mean number of failures: lemons never leave, and may come for a healthy node that fails."""
+    """Return the mean number of failures: no lemon ever leaves; one may replace a healthy node that fails."""
     n, rate, multiplier, days = 1024.0, 0.01, 21.0, 30.0
     turned = rate * incoming * days
     healthy_days = n * (1.0 - at_start) * days * (-math.expm1(-turned) / turned if turned else 1.0)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mcettr.model.checks import Problem, check
-from mcettr.model.distributions import Distribution, fixed
+from mcettr.model.distributions import fixed
 from mcettr.model.params import Cause, Params, Recovery
-from tests.check_jobs import DAY, NODE_RATE, job
+from tests.check_jobs import DAY, job
 
 UNSURE = tuple(Cause(name, 1e-6, rate_shape=3.5) for name in "abc")
 
@@ -80,13 +80,6 @@ def test_stretched_interval() -> None:
     assert check(job(interval_s=290.0, write_time_s=300.0, stall_s=10.0)) == []
 
 
-def test_interval_above_the_mttf_says_the_exact_ettr() -> None:
-    problem, *_ = check(job(interval_s=6 * 3600.0))
-    assert (problem.level, problem.path) == ("warning", "checkpoint.interval")
-    assert "6 h" in problem.message
-    assert "2.46 h: mostly redoing work (ETTR 0.2" in problem.message.replace("148 min", "2.46 h")
-
-
 @pytest.mark.parametrize(
     ("rate", "message"),
     [
@@ -99,53 +92,6 @@ def test_implausible_rate(rate: float, message: str) -> None:
     (problem,) = (p for p in problems if p.path == "failures.node.rate")
     assert problem.level == "warning"
     assert message in problem.message.replace("222 min", "3.69 h")
-
-
-def test_unfinished_job() -> None:
-    problem = only(check(job(horizon_s=31 * DAY)), "warning", "job.horizon")
-    assert problem.message.startswith("the work needs 3")
-    assert "beyond the horizon of 31 d" in problem.message
-
-
-def test_a_job_cut_without_a_horizon_names_the_work() -> None:
-    endless = job(horizon_s=30_000 * DAY, horizon_given=False, work_s=30 * DAY, interval_s=50 * 3600.0)
-    problem = check(endless)[-1]
-    assert (problem.level, problem.path) == ("warning", "job.work")
-    assert "timelines are cut at 1,000 x the work (82.1 years): most timelines will not finish" in problem.message
-
-
-def test_never_noticed_without_a_horizon() -> None:
-    hang = Cause("hang", 1e-5, "hang", detection=fixed(np.inf))
-    problem = only(check(job(causes=(hang,), horizon_s=30_000 * DAY, horizon_given=False)), "warning", "job.horizon")
-    assert "hang may never be noticed" in problem.message
-    assert "1,000 x the work (82.1 years)" in problem.message
-
-
-def test_saves_longer_than_the_work_between_them() -> None:
-    often = job(interval_s=60.0, write_time_s=300.0, stall_s=300.0, horizon_s=900 * DAY)
-    problem = only(check(often), "warning", "checkpoint.interval")
-    assert problem.message.startswith("60 s of work between saves of 5 min: 83 % of the time goes into saves; the best")
-    assert "the best interval is 35.2 min (ETTR 0.71" in problem.message
-    assert "instead of 0.15)" in problem.message
-    drill = Cause("drill", 0.0, every=fixed(DAY), detection=fixed(np.inf))
-    unknown = check(job(causes=(drill,), interval_s=60.0, write_time_s=300.0, stall_s=300.0))
-    saves = [p.message for p in unknown if p.path == "checkpoint.interval"]
-    assert [message.split(": ")[1] for message in saves] == ["83 % of the time goes into saves"]
-
-
-@pytest.mark.parametrize("change", [{"interval_s": np.inf, "write_time_s": 0.0, "stall_s": 0.0}, {"interval_s": 1e9}])
-def test_a_job_without_checkpoints_is_told_so(change: dict[str, float]) -> None:
-    problem = next(p for p in check(job(**change)) if p.path == "checkpoint.interval")
-    assert problem.message.startswith("no checkpoints: every failure restarts the whole job, with one failure per")
-    assert " at 0 s" not in problem.message
-    assert ("; 0.8" in problem.message) == ("write_time_s" not in change)
-
-
-def test_warnings_hold_at_mean_rates_where_no_closed_form_applies() -> None:
-    uncertain = Cause("node", 1500 * NODE_RATE, rate_shape=20.5, detection=fixed(300.0))
-    drill = Cause("drill", 0.0, every=Distribution("uniform", (600.0, 1200.0)))
-    assert check(job(causes=(uncertain,))) == []
-    assert any("mostly redoing work" in p.message for p in check(job(causes=(uncertain, drill))))
 
 
 def test_cells_of_a_sweep_are_named() -> None:

@@ -21,7 +21,9 @@ def test_solve_answers_with_an_interval(capsys: Capture, tmp_path: Path) -> None
     assert tree["value"]["unit"] == tree["unit"] == "s"
     assert tree["feasible"] is True
     assert {"achieved", "checkpoint_interval_s", "reason", "table"} <= set(tree)
-    assert parsed(path.read_text(encoding="utf-8")) == tree
+    written = parsed(path.read_text(encoding="utf-8"))
+    assert written.pop("dataset")["attrs"]["title"] == "mcettr answer"
+    assert written == tree
     text = run_here(capsys, "solve", "rsc-1", *options, "--timelines", "256")[1]
     assert text.startswith("checkpoint.write_time = 2")
     assert "95 % interval" in text
@@ -77,10 +79,12 @@ def test_check_derives_without_simulation(capsys: Capture) -> None:
 def test_check_says_where_closed_forms_end(capsys: Capture) -> None:
     code, out, _ = run_here(capsys, "check", "llama3-405b")
     assert code == 0
-    assert "Approximate: the rates of gpu and 17 more causes are uncertain" in " ".join(out.split())
+    assert "No closed form is exact for it: the rates of gpu and 17 more causes are uncertain" in " ".join(out.split())
     code, out, _ = run_here(capsys, "check", "rsc-1", "--set", "failures.node.detection=never")
     assert code == 0
-    assert "No exact ETTR: the detection or diagnosis of node has no finite mean" in " ".join(out.split())
+    assert "No closed form is exact for it: the detection or diagnosis of node has no finite mean" in " ".join(
+        out.split()
+    )
     tree = parsed(run_here(capsys, "check", "rsc-1", "--set", "failures.node.detection=never", "--json")[1])
     assert tree["ettr"] is None
     assert "no finite mean" in tree["reason"]
@@ -111,7 +115,7 @@ def test_doctor_names_versions_devices_and_what_is_missing(capsys: Capture) -> N
     code, out, _ = run_here(capsys, "doctor", "--json")
     tree = parsed(out)
     assert code == 0
-    assert tree["packages"]["mcettr"] == mcettr.__version__
+    assert (tree["packages"]["mcettr"] or "unknown") == mcettr.__version__  # a source tree need not be installed
     assert tree["devices"][0]["name"] == "cpu"
     assert tree["cpus"] >= 1
     assert all({"name", "for", "install"} == set(item) for item in tree["missing"])

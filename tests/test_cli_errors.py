@@ -46,7 +46,7 @@ from tests.cli_output import Capture
         ("sweep rsc-1 --axis checkpoint.interval=auto,1h", "--axis checkpoint.interval: expected a value of its own"),
         ("sweep rsc-1 --axis checkpoint.stall=1s,10min", "cell stall=10min"),
         ("solve rsc-1 --vary checkpoint.write_time --target ettr=1.5", "target: ettr"),
-        ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 -o a.nc", "expected a file ending in .json"),
+        ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 -o a.html", "expected a file ending in .nc"),
         ("solve rsc-1 --vary job.nodes --target ettr=0.9", "--vary: job.nodes"),
         ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 --confidence 2", "--confidence: expected a"),
         ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 --confidence 0.9", "expected uncertain rates"),
@@ -54,7 +54,7 @@ from tests.cli_output import Capture
         ("optimize rsc-1 --vary checkpoint.keep", "find the least that will do with solve"),
         ("optimize rsc-1 --vary checkpoint.interval=1h:1s", "vary"),
         ("check rsc-1 --set failures.node.rate=6.5", "without a unit"),
-        ("presets rsc-1 --yaml --json", "--yaml: expected one preset"),
+        ("presets --yaml", "--yaml: expected one preset"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

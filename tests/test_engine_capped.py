@@ -29,14 +29,12 @@ JOB: dict[str, Any] = {
 }
 
 
-def test_a_hopeless_job_is_told_before_it_runs_and_runs_one_block() -> None:
+def test_a_hopeless_job_runs_one_block_and_says_so() -> None:
     told: list[str] = []
     result = mcettr.simulate(
         JOB, timelines=4096, device="cpu", notes=told.append, progress=lambda _: told.append("running")
     )
-    foreseen = [line for line in told[: told.index("running")] if "about 4e+13 failures and restarts" in line]
-    assert len(foreseen) == 1
-    assert "of which a run follows at most 1,000,000: all timelines are cut off" in foreseen[0]
+    assert any("the job makes no progress: no work is kept" in line for line in told)
     assert told[-1].startswith("stopped after 10,0")
     assert "all 64 timelines run reached the cap on failures and restarts, so no more were run" in told[-1]
     assert result.attrs["warnings"].splitlines() == [line for line in told if line != "running"]

@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mcettr.engine import jax_engine
-from mcettr.engine.cells import cells_of
+from mcettr.engine import jax_engine, programs
 from mcettr.engine.estimates import Estimates
 from mcettr.engine.jax_engine import N_LANES
 from mcettr.engine.reference import Timelines
 from mcettr.engine.run import Effort, estimate, paired_blocks
 from mcettr.errors import ScenarioError
-from mcettr.kernels.events.features import features_of
-from mcettr.kernels.timeline import compiled
 from mcettr.model.budget import ACTIVITIES
 from mcettr.model.distributions import fixed
 from mcettr.model.params import Params
@@ -172,13 +169,8 @@ def test_cells_share_their_draws() -> None:
 
 
 def test_values_never_recompile() -> None:
-    def program_of(params: Params) -> Any:
-        options = jax_engine._compiler_options("cpu")
-        return compiled(N_LANES, False, features_of(cells_of(params).params), options, None)
-
-    program = program_of(jobs.plain(1e-4, **BASE))
     estimate(jobs.plain(1e-4, **BASE), Effort(timelines=64))
-    before = program._cache_size()
+    before = len(programs._slots)
     rng = np.random.default_rng(0)
     for _ in range(5):
         numbers = {name: value * rng.uniform(0.5, 2.0, (4, 1)) for name, value in BASE.items()}
@@ -187,12 +179,11 @@ def test_values_never_recompile() -> None:
     estimate(
         jobs.plain(1e-4, **(BASE | {"interval_s": jobs.INF, "horizon_s": 1e6, "resumes": 1.0})), Effort(timelines=99)
     )
-    assert program._cache_size() == before
+    assert len(programs._slots) == before
     other = jobs.plain(1e-4, **BASE)
-    other = replace(other, causes=(replace(other.causes[0], every=fixed(5e3)),))
-    before = program_of(other)._cache_size()
+    other = replace(other, causes=(replace(other.causes[0], every=fixed(5.123e3), in_incidents=False),) * 2)
     estimate(other, Effort(timelines=64))
-    assert program_of(other)._cache_size() == before + 1  # the count does see a new structure
+    assert len(programs._slots) == before + 1  # the count does see a new structure
 
 
 def test_precision_is_reached() -> None:

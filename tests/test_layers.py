@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 LEVELS = {
     "errors": 0,
     "units": 0,
+    "text": 0,
     "model": 1,
     "kernels": 2,
     "engine": 3,
@@ -19,7 +20,7 @@ LEVELS = {
     "report": 5,
     "cli": 6,
 }
-"""Packages on one level do not import one another; `errors` and `units` are both ground floor."""
+"""Packages on one level do not import one another; `errors`, `units` and `text` are all ground floor."""
 
 
 def room(path: Path) -> str:

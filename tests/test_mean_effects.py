@@ -1,4 +1,4 @@
-"""What closed forms make of mechanisms on average, against the simulation: failed starts, lemons, waits for spares."""
+"""What closed forms make of mechanisms on average, against the simulation: failed starts, lemons."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import pytest
 
 import mcettr
 from mcettr.model import analytic
-from mcettr.model.checks import check
 from mcettr.model.nearest import at_mean_rates
-from mcettr.model.waiting import waiting_share
 from mcettr.scenario import compile_params
 from mcettr.scenario.load import load
 
@@ -32,20 +30,6 @@ def test_failed_starts_are_tries_of_which_a_failure_voids_one(probability: float
     assert float(found.ettr) == pytest.approx(expected, rel=0.02)
     all_go_well = float(analytic.ettr_long_run(at_mean_rates(compile_params(load(JOB)))))
     assert expected < 0.95 * all_go_well
-
-
-@pytest.mark.parametrize(("count", "least"), [(0, 0.7), (3, 0.2)])
-def test_waits_for_spares_are_foreseen(count: int, least: float) -> None:
-    changes = {"recovery.spares": {"count": count, "repair": "1 d"}}
-    params = compile_params(load(JOB, changes))
-    share = float(waiting_share(params))
-    waits = mcettr.simulate(load(JOB, changes), timelines=N).time_fraction.sel(activity="spare_wait")
-    assert share > least
-    # The spares are full at the beginning, and downtime is no time at risk.
-    assert float(waits) == pytest.approx(share, abs=0.03)
-    assert [problem.path for problem in check(params)] == ["recovery.spares.count"]
-    assert not check(compile_params(load(JOB, {"recovery.spares": {"count": 20, "repair": "1 d"}})))
-    assert float(waiting_share(compile_params(load(JOB, {"recovery.spares": {"count": 1, "repair": "999 d"}})))) > 0.99
 
 
 @pytest.mark.parametrize(("eviction", "least", "most"), [(1.0, 1.05, 1.2), (0.3, 1.2, 1.7), (0.0, 2.6, 4.0)])

@@ -43,7 +43,7 @@ def test_a_free_save_has_no_best_interval() -> None:
 
 def test_the_shares_are_labelled_as_those_of_the_long_run() -> None:
     text = text_of(load("rsc-1"))
-    assert "in the long run (without the first start and the last save)" in text
+    assert "in the long run (without the first start and the last checkpoint)" in " ".join(text.split())
     assert max(map(len, text_of(load("rsc-1"), 60).splitlines())) <= 60
 
 
@@ -56,22 +56,24 @@ def test_all_uncertain_causes_are_counted() -> None:
 
 def test_what_mechanisms_mean_is_shown_in_numbers() -> None:
     text = text_of(load("opt-175b"))
-    assert "Nodes lost a day at risk" in text
-    assert "Taken at their mean effect: repeated failures. Left out: waiting for spares." in " ".join(text.split())
-    assert "queue or swap" in text
+    assert "Nodes lost per day at risk, at the rates given" in text
+    said = " ".join(text.split())
+    assert "timelines. No closed form is exact for it: the core model has no repeated failures and spares." in said
+    assert "lost to spare_wait" in text
     assert max(map(len, text.splitlines())) <= 80
     found = check_object(load("opt-175b"), derive(load("opt-175b")))
-    assert found["nodes_lost_per_day"] == pytest.approx(124 * 15.1e-3 / 0.75)  # a tenth and 0.15 strike again
-    assert found["nodes_in_repair"] == pytest.approx(found["nodes_lost_per_day"] * (0.7 * 0.25 + 0.3 * 2))
-    assert found["left_out"] == ("waiting for spares",)
+    assert found["nodes_lost_per_day"] == pytest.approx(124 * 15.1e-3)
+    simulated = found["simulated"]
+    assert sum(part["value"] for part in simulated["time_fraction"].values()) == pytest.approx(1.0)
+    assert simulated["ettr"]["low"] < simulated["ettr"]["value"] < simulated["ettr"]["high"]
 
 
 def test_causes_are_listed_by_rate_where_there_are_several() -> None:
     text = text_of(load("llama3-405b"))
-    lines = text[text.index("Failures, in the mean") :].splitlines()
+    lines = text[text.index("Expected failures, at the rates given") :].splitlines()
     assert lines[3].split() == ["gpu", "crash", "2.741", "1"]
     assert [line.split()[0] for line in lines[3:21]][-1] in ("cpu", "memory", "chassis", "io-board", "dependency")
-    assert "Failures, in the mean" not in text_of(load("rsc-1"))
+    assert "Expected failures, at the rates given" not in text_of(load("rsc-1"))
 
 
 def test_lemons_incidents_and_phases_are_shown() -> None:
@@ -81,14 +83,14 @@ def test_lemons_incidents_and_phases_are_shown() -> None:
         "recovery": {"startup": {"image": {"time": "450 s", "when": "replaced"}, "rest": "2 min"}},
     }
     lines = [" ".join(line.split()) for line in text_of(load({**JOB, **more})).splitlines()]
-    assert "Lemons in the job at submission 2.56" in lines
-    assert "Share of time with an incident 0.1" in lines
+    assert "Lemons in the job at submission, on average 2.56" in lines
+    assert "Share of time with an incident, in the long run 0.1" in lines
     assert "more where a node was replaced 7.5 min" in lines
 
 
 def test_no_closed_form_is_shown_without_the_local_tier() -> None:
     local = {"interval": "5 min", "write_time": "10 s", "stall": "1 s"}
     text = text_of(load({**JOB, "checkpoint": {"interval": "1 h", "write_time": "60 s", "local": local}}))
-    assert "No exact ETTR: the closed forms know no local tier of saves" in text
-    assert "Best interval" not in text
-    assert "ETTR, approximate" not in text
+    assert "the core model has no local tier of checkpoints" in " ".join(text.split())
+    assert "Best interval, exact" not in text
+    assert "Simulated:" in text

@@ -17,7 +17,6 @@ from cli_support import small_grid, small_job
 import mcettr
 from mcettr.errors import OutputError
 from mcettr.report import check_outputs, csv_file, files, read_result, write_result, xlsx_file
-from mcettr.report.outline import NEVER
 from mcettr.report.run_text import run_text
 from mcettr.report.tables import activity_gpu_hours, activity_hours, budget_table, result_table
 
@@ -37,7 +36,7 @@ def hand_made() -> xr.Dataset:
     )
 
 
-@pytest.mark.parametrize("ending", [".nc", ".csv"])
+@pytest.mark.parametrize("ending", [".nc", ".json"])
 @pytest.mark.parametrize("make", [small_job, small_grid, hand_made])
 def test_round_trip_is_identical(make: Any, ending: str, tmp_path: Path) -> None:
     result = make()
@@ -50,34 +49,35 @@ def test_round_trip_is_identical(make: Any, ending: str, tmp_path: Path) -> None
     }
 
 
-@pytest.mark.parametrize("make", [small_job, small_grid])
-def test_round_trip_through_a_workbook_keeps_sixteen_digits(make: Any, tmp_path: Path) -> None:
-    result = make()
-    write_result(result, tmp_path / "a.xlsx")
-    back = read_result(tmp_path / "a.xlsx")
-    xr.testing.assert_allclose(back, result, rtol=1e-15, atol=0.0)
-    assert back.attrs == result.attrs
-    for name, coordinate in result.coords.items():
-        xr.testing.assert_identical(back[name], coordinate)
-
-
-@pytest.mark.parametrize("ending", [".nc", ".csv", ".xlsx"])
+@pytest.mark.parametrize("ending", [".nc", ".json"])
 def test_cells_are_selected_by_the_decimals_typed(ending: str, tmp_path: Path) -> None:
     write_result(small_grid(), tmp_path / f"a{ending}")
     back = read_result(tmp_path / f"a{ending}")
     assert back.ettr.sel(gpus=1024, write_time=0.3).dims == ()
 
 
-def test_csv_opens_in_a_spreadsheet_and_in_other_readers(tmp_path: Path) -> None:
+def test_csv_is_data_only_and_reads_as_numbers(tmp_path: Path) -> None:
     import pandas as pd
 
     path = tmp_path / "a.csv"
     write_result(small_grid(), path)
-    frame = pd.read_csv(path, comment="#")
+    frame = pd.read_csv(path)
     assert len(frame) == 6
-    assert {"gpus", "write_time [s]", "ettr", "elapsed [s]"} <= set(frame.columns)
-    assert frame["ettr"].dtype == np.float64
-    assert path.read_text(encoding="utf-8").startswith("gpus,write_time [s],ettr,")
+    assert list(frame.columns)[:3] == ["gpus", "write_time [s]", "ettr"]
+    assert all(kind in "fi" for kind in (dtype.kind for dtype in frame.dtypes))
+    np.testing.assert_array_equal(frame["ettr"], small_grid().ettr.values.ravel())
+    assert math.isinf(frame["completion_time.0.5 [s]"].max())
+    assert "completion_probability.3 d" in frame.columns
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_columns_that_hold_nothing_are_left_out() -> None:
+    columns = {column.name: column.values for column in result_table(small_grid()).columns}
+    assert not any(np.isnan(values).all() for values in columns.values())
+    assert "lost_gpu_hours.node.rework" in columns
+    assert "lost_gpu_hours.node.maintenance" not in columns
+    assert "lost_gpu_hours.node.maintenance_se" not in columns
+    assert "capped_fraction" in columns  # a number of the whole job says something when it is 0
 
 
 def test_no_text_becomes_a_formula_in_csv(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_workbook_has_numbers_as_numbers_and_words_as_words(tmp_path: Path) -> N
         values = dict(zip(header, row, strict=True))
         assert all(isinstance(values[name], (int, float)) for name in numeric if values[name] is not None)
     by_median = [dict(zip(header, row, strict=True))["completion_time.0.5 [s]"] for row in rows]
-    assert NEVER in by_median
+    assert xlsx_file.NEVER in by_median
     assert any(isinstance(value, (int, float)) for value in by_median)
     assert len(list(book["budget"].iter_rows())) == 1 + 6 * 5
 
@@ -125,7 +125,7 @@ def test_no_text_becomes_a_formula_in_a_workbook(tmp_path: Path) -> None:
 
 def test_too_many_rows_for_a_sheet_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xlsx_file, "MOST_ROWS", 6)
-    with pytest.raises(OutputError, match=r"at most 6 rows.*write \.nc or \.csv"):
+    with pytest.raises(OutputError, match=r"a\.xlsx: expected at most 5 rows.*write \.nc or \.csv"):
         write_result(small_grid(), tmp_path / "a.xlsx")
     assert list(tmp_path.iterdir()) == []
 
@@ -146,9 +146,11 @@ def test_budget_table_adds_up() -> None:
     result = small_grid()
     columns = {column.name: column.values for column in budget_table(result).columns}
     assert set(columns["activity"]) == {"productive", "rework", "checkpoint", "startup", "restore"}
-    by_cell = columns["gpu_hours"].reshape(6, 5).sum(axis=1)
-    np.testing.assert_allclose(by_cell, result["gpu_hours"].values.ravel(), rtol=1e-7)
-    np.testing.assert_allclose(columns["time_fraction"].reshape(6, 5).sum(axis=1), 1.0, rtol=1e-6)
+    by_cell, fractions = (columns[name].reshape(6, 5) for name in ("gpu_hours", "time_fraction"))
+    whole = ~np.isnan(fractions).any(axis=1)  # in the others some activity is too rare to be given
+    assert whole.sum() >= 4
+    np.testing.assert_allclose(by_cell.sum(axis=1)[whole], result["gpu_hours"].values.ravel()[whole], rtol=1e-6)
+    np.testing.assert_allclose(fractions.sum(axis=1)[whole], 1.0, rtol=1e-6)
     lost = sum(values for name, values in columns.items() if name.startswith("lost_gpu_hours."))
     np.testing.assert_allclose(lost.sum(), result["lost_gpu_hours"].values.sum(), rtol=1e-12)
 
@@ -240,7 +242,7 @@ def test_an_interrupted_write_leaves_the_old_file(
         aside.write_text("half", encoding="utf-8")
         raise error
 
-    monkeypatch.setitem(files._WRITERS, ending, broken)
+    monkeypatch.setattr(files, "_write", broken)
     with pytest.raises((KeyboardInterrupt, OutputError)):
         write_result(small_job(), path)
     assert path.read_text(encoding="utf-8") == "old"
@@ -248,21 +250,21 @@ def test_an_interrupted_write_leaves_the_old_file(
 
 
 def test_files_changed_by_hand_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    write_result(small_grid(), path)
-    header, first, *rest = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_text("".join([header, *rest]), encoding="utf-8")
-    with pytest.raises(OutputError, match="5 rows where 6"):
-        read_result(path)
-    path.write_text("".join([header, rest[0], first, *rest[1:]]), encoding="utf-8")
-    with pytest.raises(OutputError, match="another order of rows"):
-        read_result(path)
-    path.write_text("".join([header, first, *rest[:-1]]), encoding="utf-8")
-    with pytest.raises(OutputError, match="expected a CSV that mcettr wrote"):
+    path = tmp_path / "a.json"
+    write_result(small_job(), path)
+    tree = json.loads(path.read_text(encoding="utf-8"))
+    variable = tree["dataset"]["data_vars"]["ettr_timeline_quantile"]
+    for broken in ({**tree, "dataset": {}}, {**tree, "dataset": 5}, [], {"ettr": 1}):
+        path.write_text(json.dumps(broken), encoding="utf-8")
+        with pytest.raises(OutputError, match=r"a\.json: expected a"):
+            read_result(path)
+    variable["data"] = variable["data"][:-1]
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    with pytest.raises(OutputError, match="expected a result of mcettr"):
         read_result(path)
 
 
-@pytest.mark.parametrize("name", ["a.txt", "missing.nc", "words.nc", "words.csv", "words.xlsx"])
+@pytest.mark.parametrize("name", ["a.txt", "missing.nc", "words.nc", "words.json", "words.csv", "words.xlsx"])
 def test_files_that_hold_no_result_are_refused(name: str, tmp_path: Path) -> None:
     if name.startswith("words"):
         (tmp_path / name).write_text("words", encoding="utf-8")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcettr.errors import ScenarioError
@@ -61,13 +61,18 @@ LEAVES = ("job.gpus", "checkpoint.stall", "failures.node.rate", "failures.node.e
 
 
 def problem(attempt: Callable[[], object]) -> str:
+    """Return what is wrong, with "\\n" in it only if one mistake takes several lines or too many letters."""
     try:
         attempt()
     except ScenarioError as error:
-        return str(error)
-    return ""
+        found = error
+    else:
+        return ""
+    assert all(len(line) < 1000 for line in str(found).splitlines())
+    return "; ".join(str(one) for one in found.errors)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(known_paths(BASE)), VALUES)
 def test_anything_in_any_place_is_read_or_refused_in_one_line(path: str, value: object) -> None:
     assert "\n" not in problem(lambda: compile_params(load(BASE, {path: value})))

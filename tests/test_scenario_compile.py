@@ -148,7 +148,12 @@ def test_warnings_carry_their_consequence() -> None:
     assert "no effect" in unused.warnings[0]
     some = compile_grid(load(BASE), {"failures.node.rate": ["0.0065 / 1000 node-days", "6.5 / 1000 node-days"]})
     assert "(cell rate=0.0065 / 1000 node-days; 1 of 2 cells)" in some.warnings[0]
-    between = compile_grid(load(BASE).replace({"failures": None}).replace({"failures.x": {"mtbf": "1 s"}}), {})
+    between = compile_grid(
+        load(BASE)
+        .replace({"failures": None})
+        .replace({"failures.x": {"count": 1_000_000, "exposure": "9 node-days"}, "job.horizon": "90 d"}),
+        {},
+    )
     assert between.warnings[0].startswith("failures.x: implausibly high")
 
 

@@ -52,7 +52,7 @@ def test_laws_have_the_mean_they_were_given(law: object, mean_s: float) -> None:
         ({"quantiles": {0.5: "3 s", 0.9: "2 s"}}, "grow"),
         ({"mixture": [[0.5, "1 s"], [0.4, "2 s"]]}, "sum to 1, found 0.9"),
         ({"mixture": [[1.5, "1 s"]]}, "from 0 to 1"),
-        ({"mixture": [["1 s"]]}, "[weight, law]"),
+        ({"mixture": [["1 s"]]}, "[weight, time]"),
         ({"mixture": [[1, "never"]]}, "only a detection"),
         ({"gamma": {}, "uniform": []}, "keep one"),
         ({}, "an empty mapping"),

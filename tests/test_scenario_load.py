@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mcettr.errors import ScenarioError
 from mcettr.scenario import load, preset_names
 from tests.scenario_texts import BASE, YAML, refusal, with_value, write
 
@@ -83,7 +84,7 @@ def test_toml_says_the_same_as_yaml(tmp_path: Path) -> None:
         ("schema_version: 1", "recovery: {max_attempt: 7}", "1: recovery.max_attempt", "without a unit"),
         ("schema_version: 1", "recovery: {spares: {cuont: 3}}", "1: recovery.spares.cuont", "did you mean"),
         ("  node:", "  horizon:", "7: failures.horizon", "another name"),
-        ("  node:", "  a.b:", "failures", "without dots"),
+        ("  node:", "  a.b:", "failures", "letters, digits, - and _"),
         ("failures:\n  node:", "failures:\n  node: {mtbf: 1 h}\n  node:", "8: failures.node", "duplicated cause"),
         ("job:\n", "job:\n  gpus: 8\n", "4: job.gpus", "duplicated key"),
         ("schema_version: 1", "schema_version: 2", "1: schema_version", "expected 1, found 2"),
@@ -134,10 +135,28 @@ def test_what_is_no_scenario_at_all(tmp_path: Path) -> None:
     assert "UTF-8" in refusal(tmp_path / "latin.yaml")
 
 
-def test_the_first_error_is_reported_and_the_others_counted() -> None:
-    tree = with_value("job.gpus", -1)
-    tree["checkpoint"]["write_time"] = 5
-    assert refusal(tree).endswith("(and 1 more)")
+def test_all_errors_are_reported_in_the_order_of_the_lines(tmp_path: Path) -> None:
+    text = YAML.replace("1024", "-1").replace("60 s", "5").replace("30 d", "30 d\n  gpuss: 8") + "  two: {rate: 6.5}\n"
+    path = write(tmp_path, "bad.yaml", text + "lemons: {cause: nodes, fraction: 0.1}\nxx: 3\n")
+    with pytest.raises(ScenarioError) as caught:
+        load(path)
+    found = [(one.file, one.line, one.path) for one in caught.value.errors]
+    assert found == [
+        (path, 3, "job.gpus"),
+        (path, 5, "job.gpuss"),
+        (path, 6, "checkpoint.write_time"),
+        (path, 10, "failures.two.rate"),
+        (path, 11, "lemons.cause"),
+        (path, 11, "lemons.multiplier"),
+        (path, 12, "xx"),
+    ]
+    assert str(caught.value).count("\n") == 6
+
+
+def test_a_misspelt_key_is_one_mistake() -> None:
+    tree = with_value("job.gpus", 8)
+    tree["job"]["gpu"] = tree["job"].pop("gpus")
+    assert refusal(tree).endswith("did you mean 'gpus'?")
 
 
 def test_a_norwegian_cause_is_a_cause(tmp_path: Path) -> None:

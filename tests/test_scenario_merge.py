@@ -29,6 +29,7 @@ def test_errors_of_a_family_point_to_the_file_that_is_wrong(tmp_path: Path) -> N
     base = write(tmp_path, "base.yaml", YAML.replace("60 s", "60"))
     child = write(tmp_path, "child.yaml", "\nextends: base.yaml\njob:\n  gpus: -1\n")
     assert f"{child}:4: job.gpus" in refusal(child)
+    assert f"{base}:5: checkpoint.write_time" in refusal(child)
     write(tmp_path, "child.yaml", "\nextends: base.yaml\njob:\n  gpus: 1\n")
     assert refusal(child).startswith(f"{base}:5: checkpoint.write_time")
     write(tmp_path, "child.yaml", "extends: base.yaml\nfailures: {nod: null}\n")

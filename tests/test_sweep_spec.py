@@ -60,7 +60,7 @@ def test_scenarios_beside_the_file_and_inside_it(tmp_path: Path) -> None:
         ("rsc-1", "rsc-9", 2, "did you mean"),
         ("rsc-1", "none.yaml", 2, "none.yaml"),
         ("rsc-1", "3", 2, "a preset, a file or sections"),
-        ("rsc-1", "{job: {gpus: 8, work: 5}}", 2, "scenario.job.work"),
+        ("rsc-1", "{job: {gpus: 8.5}}", 2, "scenario.job.gpus"),
         ("job.work:", "job.wrk:", 3, "did you mean 'job.work'?"),
         ("job.work: 20 d", "job.work: 20", 3, "job.work: expected a duration"),
         ("{job.work: 20 d, job.horizon: 40 d}", "5", 3, "values by dotted path"),
@@ -76,7 +76,7 @@ def test_scenarios_beside_the_file_and_inside_it(tmp_path: Path) -> None:
         ("[1 s, 10 min, 3]", "[1 s, 10 min]", 6, "LOW, HIGH, N"),
         ("[25 d]", "[50 d]", 8, "at most the horizon"),
         ("[25 d]", "[25]", 8, "without a unit"),
-        ("job.work: 20 d,", "checkpoint.stall: 30 s, job.work: 20 d,", 4, "cell gpus=1024, write_time=1 s"),
+        ("job.work: 20 d,", "checkpoint.stall: 30 s, job.work: 20 d,", 3, "cell gpus=1024, write_time=1 s"),
     ],
 )
 def test_errors_name_the_file_and_the_line(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:

@@ -123,7 +123,7 @@ def test_spares_for_a_date() -> None:
     assert all(end == int(end) for end in (found.value.low, found.value.estimate, found.value.high))
     probability = {point.value: point.completion[0] for point in found.table if point.completion is not None}
     assert probability[found.value.estimate] >= 0.8 > probability[found.value.estimate - 1]
-    text = " ".join(solve_text(found, "1").split())
+    text = " ".join(solve_text(found).split())
     assert f"{COUNT} = {found.value.estimate:g} (95 % interval" in text
     assert f"is met with {COUNT} from {found.value.estimate:g}" in text
     assert f"At {found.value.estimate:g}, run again on other draws: ETTR" in text
@@ -138,10 +138,12 @@ def test_no_number_of_spares_is_enough() -> None:
 
 def test_a_sweep_over_spares_shows_what_they_are_for() -> None:
     result = mcettr.sweep(SPARES, {COUNT: [0, 4]}, **SMALL)
-    waits = result.spare_wait_probability.values
+    waits = result.spare_wait_probability.fillna(result.spare_wait_probability_high).values
     assert waits[0] == 1.0 > waits[1]
     assert result.nodes_out_quantile.dims == result.longest_stretch_quantile.dims == ("count", "quantile")
-    assert (result.nodes_out_most_quantile >= result.nodes_out_quantile).all()
+    most, out = result.nodes_out_most_quantile, result.nodes_out_quantile
+    assert ((most >= out) | out.isnull()).all()
+    assert out.notnull().any()
     assert result.longest_stretch_quantile.min() >= 1860.0
     waited = result.time_fraction.sel(activity="spare_wait").values
     assert waited[0] > waited[1]
@@ -154,14 +156,14 @@ def test_one_job_shows_its_spares() -> None:
     assert set(tree["spare_wait_probability"]) == set(tree["nodes_out_mean"]) == {"value", "se"}
     for name in ("nodes_out_quantile", "nodes_out_most_quantile", "longest_stretch_quantile_s"):
         assert {"0.5", "0.99", "0.999"} <= set(tree[name])
-    for title in ("Recoveries in need of a node that find no spare", "Nodes in repair", "spare_wait", "Longest time"):
+    for title in ("Recoveries that find no spare", "Nodes in repair", "spare_wait", "Longest time"):
         assert title in text
     plain = mcettr.simulate({**SPARES, "recovery": {"startup": "5 min"}}, timelines=64)
     assert "spare" not in run_text(plain)
     assert not {"spare_wait_probability", "nodes_out_quantile"} & set(run_object(plain))
 
 
-@pytest.mark.parametrize("ending", [".nc", ".csv", ".xlsx"])
+@pytest.mark.parametrize("ending", [".nc", ".json"])
 def test_results_with_spares_read_back(tmp_path: Path, ending: str) -> None:
     result = mcettr.sweep(SPARES, {COUNT: [0, 1024]}, **SMALL)
     write_result(result, tmp_path / f"spares{ending}")

@@ -40,21 +40,22 @@ def test_surface_falls_along_every_axis_and_keeps_dates() -> None:
     result = run(next(path for path in FILES if path.stem == "surface"))
     for axis in ("gpus", "write_time", "rate"):
         assert float(result.ettr.isel({axis: 0}).mean()) > float(result.ettr.isel({axis: -1}).mean())
-    chance = result.completion_probability
-    assert float(chance.min()) == 0.0
-    assert float(chance.max()) == 1.0
+    assert result.completion_high.where(result.completion_probability.isnull()).min() < 0.06  # none of 64 in time
+    assert float(result.completion_probability.max()) == 1.0
+    chance = result.completion_probability.fillna(0.0)
     assert (chance.isel(deadline=1) >= chance.isel(deadline=0)).all()
 
 
 def test_spares_shorten_waits_and_slow_repairs_lengthen_them() -> None:
     result = run(next(path for path in FILES if path.stem == "spares"))
-    waits, dates = result.spare_wait_probability, result.completion_probability
+    waits = result.spare_wait_probability.fillna(result.spare_wait_probability_high)
+    dates = result.completion_probability.fillna(0.0)
     few, many = waits.isel(count=0), waits.isel(count=-1)
     assert (few > 0.2).all()
-    assert (many < 0.01).all()
+    assert (many < 0.05).all()
     assert (np.diff(few.transpose("mean")) > 0).all()
     assert (dates.isel(count=-1) >= dates.isel(count=0)).all()
-    assert (result.nodes_out_quantile.sel(quantile=0.99, mean=8 * 86_400) > 1).all()
+    assert (result.nodes_out_quantile.sel(quantile=0.5, mean=8 * 86_400) >= 1).all()
 
 
 def test_checks_have_a_best_strictness_inside() -> None:

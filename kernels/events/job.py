@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mcettr.kernels.events.draws import Request
 from mcettr.kernels.events.features import PENDING, Bound, Features
 from mcettr.kernels.events.plan import Plan, Times, plan_of
 from mcettr.model.counts import Odds, odds_of
@@ -64,6 +65,10 @@ class Job:
         self.checkpoint_row, self.planned_row, self.horizon_row = n + 1, n + 2, n + 3
         self.rows_of_lanes = [*range(n + 1), *([self.planned_row] if features.graceful else [])]
         """Rows that stops may have, and what comes before the first."""
+        self.requests: list[Request] = []
+        """Every draw that a step makes; known once one has been looked at (see `mcettr.kernels.events.loop`)."""
+        self.places: list[tuple[int, int]] = []
+        """Rows and columns of the table by cause that a step may book to; known then too."""
         self.steady = not (features.slow or features.groups or features.shrink or features.write_law)
 
 

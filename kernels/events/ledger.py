@@ -16,6 +16,14 @@ from mcettr.model.budget import ACTIVITIES
 BEFORE, AFTER = "before", "after"
 """Rows that most of a step's entries have: the lanes' `row` at the beginning of the step, and at its end."""
 
+BOOKED = "booked_"
+_PLACES_A_KERNEL = 16
+
+
+def booked_name(row: int, column: int) -> str:
+    """Return the name in the lanes' state of what a timeline has booked to an entry of the table by cause."""
+    return f"{BOOKED}{row}_{column}"
+
 
 @jax.tree_util.register_pytree_node_class
 class Ledger:
@@ -81,40 +89,45 @@ class Ledger:
             ledger._enter({BEFORE: before, AFTER: after}.get(row, self._row(row)), column, amount)  # type: ignore[call-overload]
         return ledger
 
-    def add_up(self, table: Any, sums: dict[str, Any], rows: list[int], turn: Any) -> tuple[Any, dict[str, Any]]:
-        """Add settled ledgers, stacked to (steps, blocks, lanes), to two sums.
+    def places(self, rows: list[int]) -> list[tuple[int, int]]:
+        """Return the rows and columns that the entries of a settled ledger may have, if lanes may have `rows`."""
+        found = {(at, column) for row, column, _ in self._entries() for at in ([row] if isinstance(row, int) else rows)}
+        return sorted(found)
+
+    def add_up(self, sums: dict[str, Any], rows: list[int], turn: Any) -> dict[str, Any]:
+        """Return each lane's sums by row and column with settled ledgers, stacked to (steps, blocks, lanes), added.
 
         Parameters
         ----------
-        table : array
-            Sums by cause, (blocks, rows, 12).
         sums : dict
-            Sums by lane, under "seconds_" and the column.
+            Lanes, by `booked_name`.
         rows : list of int
             Those that lanes may have.
         turn : int32
             See `Kernel`.
         """
-        places, by_place, totals = [], [], {}
+        parts: dict[str, Any] = {}
         for row, column, amount in self._entries():
             fixed = isinstance(row, int)
             # Over the steps first: that is done for many lanes at once.
-            total, *parts = _sums([amount, *([] if fixed else [where(row == r, amount, 0.0) for r in rows])], 0, 10)
-            name = f"seconds_{column}"
-            totals[name] = totals[name] + total if name in totals else total
-            by_place += [total] if fixed else parts
-            places += [(r, column) for r in ([row] if fixed else rows)]
-        of_row, of_column = (jnp.array(numbers) for numbers in zip(*places, strict=True))
-        sums = sums | in_one_kernel(_add, (totals, {name: sums[name] for name in totals}), turn)
-        return table.at[:, of_row, of_column].add(jnp.stack(_sums(by_place, 1, 100), axis=1)), sums
+            summed = _sums([amount] if fixed else [where(row == r, amount, 0.0) for r in rows], 10)
+            for at, part in zip([row] if fixed else rows, summed, strict=True):
+                name = booked_name(at, column)
+                parts[name] = parts[name] + part if name in parts else part
+        names = list(parts)
+        for first in range(0, len(names), _PLACES_A_KERNEL):
+            some = names[first : first + _PLACES_A_KERNEL]
+            both = ({name: parts[name] for name in some}, {name: sums[name] for name in some})
+            sums = sums | in_one_kernel(_add, both, turn)
+        return sums
 
 
 def _add(both: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
     return {name: amount + both[1][name] for name, amount in both[0].items()}
 
 
-def _sums(parts: list[Any], axis: int, at_once: int) -> list[Any]:
-    """Return the sums over an axis, of `at_once` arrays in one kernel."""
+def _sums(parts: list[Any], at_once: int) -> list[Any]:
+    """Return the sums over the first axis, of `at_once` arrays in one kernel."""
 
     def add(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(a + b for a, b in zip(left, right, strict=True))
@@ -122,5 +135,5 @@ def _sums(parts: list[Any], axis: int, at_once: int) -> list[Any]:
     sums: list[Any] = []
     for first in range(0, len(parts), at_once):
         some = tuple(parts[first : first + at_once])
-        sums += lax.reduce(some, tuple(jnp.zeros(()) for _ in some), add, (axis,))
+        sums += lax.reduce(some, tuple(jnp.zeros(()) for _ in some), add, (0,))
     return sums

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -12,11 +13,10 @@ from mcettr.kernels.account import Account
 from mcettr.kernels.attempt import Key
 from mcettr.kernels.elementary import where
 from mcettr.kernels.events import groups, nodes, refill, starts, stops, strikes
-from mcettr.kernels.events.draws import Request
 from mcettr.kernels.events.features import Features
 from mcettr.kernels.events.job import Job, Numbers
 from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Lanes, is_over
-from mcettr.kernels.events.ledger import Ledger
+from mcettr.kernels.events.ledger import BOOKED, Ledger
 from mcettr.kernels.events.passing import aim, go_on, pass_at_risk, run_clocks, train
 from mcettr.kernels.events.race import Race, View, corruption_s, look_ahead, run_race
 from mcettr.kernels.events.refill import Places, Queue
@@ -34,33 +34,41 @@ _STEPS_AN_ATTEMPT = 64
 """No timeline may take more steps than this many times the cap on attempts."""
 
 
+def look_at_a_step(job: Job, begin: Callable[[], dict[str, Any]]) -> None:
+    """Find out which draws a step of the job makes and what it may book, and note both in the job.
+
+    `begin` returns a state of lanes, in which what they have booked may be missing.
+    """
+
+    def survey() -> None:
+        lanes = Lanes(begin())
+        row = lanes.row
+        stages, ledger = _advance(job, Survey(job, lanes))
+        job.requests = list(stages.draws.requests)
+        job.places = ledger.settled(row, lanes.row).places(job.rows_of_lanes)
+
+    jax.eval_shape(survey)
+
+
 def step(job: Job, key: Any, state: dict[str, Any], turn: Any) -> tuple[dict[str, Any], Ledger]:
     """Return the lanes' state after one event of each, and what was booked; `turn` numbers the step."""
-
-    def survey(state: dict[str, Any]) -> None:
-        requests.extend(_advance(job, Survey(job, Lanes(state)))[0].draws.requests)
-
-    requests: list[Request] = []
-    jax.eval_shape(survey, state)
+    if not job.requests:
+        look_at_a_step(job, lambda: state)
     lanes = Lanes(state)
-    ledger = _advance(job, Stages(job, key, lanes, _counts(job, lanes), turn, requests))[1]
+    ledger = _advance(job, Stages(job, key, lanes, _counts(job, lanes), turn, job.requests))[1]
     return lanes.state, ledger.settled(state["row"], lanes.row)
 
 
-def leg(job: Job, key: Any, state: dict[str, Any], table: Any, turn: Any) -> tuple[dict[str, Any], Any]:
-    """Return the lanes' state and the table by cause after `LEG` steps.
-
-    What the steps book is summed at the end of the leg, by lane and by cause.
-    """
+def leg(job: Job, key: Any, state: dict[str, Any], turn: Any) -> dict[str, Any]:
+    """Return the lanes' state after `LEG` steps; what these book is added up at the end of the leg."""
 
     def advance(state: dict[str, Any], index: Any) -> tuple[dict[str, Any], Ledger]:
         return step(job, key, state, turn + index)
 
     steps = jnp.arange(LEG, dtype=jnp.int32)
-    sums = {name: seconds for name, seconds in state.items() if name.startswith("seconds_")}
+    sums = {name: amount for name, amount in state.items() if name.startswith(BOOKED)}
     state, booked = lax.scan(advance, {name: state[name] for name in state if name not in sums}, steps)
-    table, sums = booked.add_up(table, sums, job.rows_of_lanes, turn)
-    return state | sums, table
+    return state | booked.add_up(sums, job.rows_of_lanes, turn)
 
 
 def _advance(job: Job, stages: Any) -> tuple[Any, Ledger]:
@@ -185,6 +193,7 @@ def simulate(
     """
     job = Job(params, features, fixed)
     queue = Queue(seed, first_timeline, n_valid, cap)
+    look_at_a_step(job, lambda: refill.one_a_block(job, queue))
     state, places = refill.nobody(job, queue, n_lanes, n_timelines)
     book = refill.empty_book(job, len(first_timeline), n_timelines)
     most = cap * jnp.uint32(_STEPS_AN_ATTEMPT * -(-n_timelines // n_lanes))
@@ -202,9 +211,8 @@ def simulate(
             state = state | {"repaired_at": where(out_of_steps, jnp.inf, state["repaired_at"])}
         rest = queue._replace(n_valid=where(out_of_steps, 0, queue.n_valid))
         state, places, book = refill.change_over(job, rest, places, state, book, n_steps.astype(jnp.int32))
-        carry = (state, book.by_cause, n_steps)
-        state, table, n_steps = _run_until_idle(job, queue, places, carry, most, n_timelines)
-        return state, places, book._replace(by_cause=table), n_steps
+        state, n_steps = _run_until_idle(job, queue, places, (state, n_steps), most, n_timelines)
+        return state, places, book, n_steps
 
     carry = (state, places, book, jnp.uint32(0))
     return refill.accounts_of(job, lax.while_loop(going, round_, carry)[2])
@@ -217,14 +225,13 @@ def _run_until_idle(job: Job, queue: Queue, places: Places, carry: Any, most: An
     enough = where(n_waiting > 0, occupied.size // IDLE_SHARE, occupied.size)
 
     def going(carry: Any) -> Any:
-        state, _, n_steps = carry
+        state, n_steps = carry
         runs = ~is_over(state)
         return jnp.any(runs) & (jnp.sum(occupied & ~runs) < enough) & (n_steps < most)
 
     def advance(carry: Any) -> Any:
-        state, table, n_steps = carry
+        state, n_steps = carry
         key = Key(queue.seed, state["timeline"])
-        state, table = leg(job, key, state, table, n_steps.astype(jnp.int32))
-        return state, table, n_steps + jnp.uint32(LEG)
+        return leg(job, key, state, n_steps.astype(jnp.int32)), n_steps + jnp.uint32(LEG)
 
     return lax.while_loop(going, advance, carry)

@@ -8,13 +8,14 @@ import jax
 import jax.numpy as jnp
 
 from mcettr.kernels import streams
-from mcettr.kernels.account import INTERRUPTIONS, Account, Pool
+from mcettr.kernels.account import INTERRUPTIONS, Account, ByCause, Pool
 from mcettr.kernels.attempt import Key
 from mcettr.kernels.elementary import where
 from mcettr.kernels.events import draws, strikes
 from mcettr.kernels.events.draws import Request
 from mcettr.kernels.events.job import Job
 from mcettr.kernels.events.lanes import ENDED, Lanes, is_over
+from mcettr.kernels.events.ledger import booked_name
 from mcettr.kernels.events.submission import submission
 from mcettr.kernels.events.training import newest_durable
 from mcettr.kernels.fusion import in_one_kernel
@@ -54,6 +55,12 @@ def nobody(job: Job, queue: Queue, n_lanes: int, n_timelines: int) -> tuple[dict
     return state, Places(index, index[:, 0] * 0)
 
 
+def one_a_block(job: Job, queue: Queue) -> dict[str, Any]:
+    """Return the first timeline of each block at its submission."""
+    index = jnp.zeros((len(queue.first_timeline), 1), jnp.int32)
+    return _begin(job, queue, index, index == 0)
+
+
 def _begin(job: Job, queue: Queue, index: Any, begins: Any) -> dict[str, Any]:
     """Return timelines number `index` of their blocks at their submission."""
     timeline = queue.first_timeline[:, None] + index.astype(jnp.uint32)
@@ -66,36 +73,42 @@ class Book(NamedTuple):
     """The accounts so far."""
 
     numbers: Any
-    """(blocks, timelines, numbers): those of an `Account`, in its order, besides the sums by cause."""
-    by_cause: Any
+    """(blocks, timelines, numbers): those of an `Account`, in its order."""
 
 
 def empty_book(job: Job, n_blocks: int, n_timelines: int) -> Book:
     """Return the accounts of timelines that have yet to run; those that never do have lasted a second."""
     numbers = jnp.array(jax.tree.leaves(_never_run(job)))
-    table = jnp.zeros((n_blocks, job.n_rows, INTERRUPTIONS + 1))
-    return Book(jnp.broadcast_to(numbers, (n_blocks, n_timelines, len(numbers))), table)
+    return Book(jnp.broadcast_to(numbers, (n_blocks, n_timelines, len(numbers))))
 
 
 def _never_run(job: Job) -> Account:
+    table = dict.fromkeys(_table_places(job), 0.0)
     return Account(
         outcome=float(Outcome.CAPPED),
         elapsed_s=1.0,
         activity_s=(0.0,) * INTERRUPTIONS,
         n_saves=0.0,
         n_failures=0.0,
-        by_cause=None,
+        by_cause=table,  # type: ignore[arg-type]
         longest_stretch_s=0.0,
         pool=Pool(0.0, 0.0, 0.0, 0.0) if job.on.spares else None,
         corrupt_s=0.0 if job.on.silent else None,
     )
 
 
+def _table_places(job: Job) -> list[tuple[int, int]]:
+    """Return the entries of the table by cause that can differ from 0, sorted."""
+    return sorted({*job.places, (job.horizon_row, _REWORK)})
+
+
 def accounts_of(job: Job, book: Book) -> Account:
     """Return the accounts in a book."""
     structure = jax.tree.structure(_never_run(job))
     account = jax.tree.unflatten(structure, list(jnp.moveaxis(book.numbers, -1, 0)))
-    return account._replace(outcome=account.outcome.astype(jnp.int8), by_cause=book.by_cause)
+    rows, columns = zip(*_table_places(job), strict=True)
+    table = ByCause(rows, columns, jnp.stack(list(account.by_cause.values())))
+    return account._replace(outcome=account.outcome.astype(jnp.int8), by_cause=table)
 
 
 def change_over(
@@ -124,38 +137,39 @@ def change_over(
 
 def _take(job: Job, queue: Queue, places: Places, state: dict[str, Any], book: Book, over: Any) -> Book:
     """Return the book with the accounts of the timelines that are `over`."""
-    account, undurable = account_of(job, Lanes(state), Key(queue.seed, state["timeline"]))
+    account = account_of(job, Lanes(state), Key(queue.seed, state["timeline"]))
     new = jnp.stack([leaf.astype(jnp.float64) for leaf in jax.tree.leaves(account)], axis=-1)
     at = where(over, places.index, book.numbers.shape[1])
     block = jnp.arange(len(at))[:, None]
-    numbers = book.numbers.at[block, at].set(new, mode="drop")
-    lost = where(over, undurable, 0.0).sum(axis=1)
-    return Book(numbers, book.by_cause.at[:, job.horizon_row, _REWORK].add(lost))
+    return Book(book.numbers.at[block, at].set(new, mode="drop"))
 
 
-def account_of(job: Job, lanes: Lanes, key: Key) -> tuple[Account, Any]:
-    """Return the lanes' accounts (sums by cause left out), and the work that was lost at the horizon."""
+def account_of(job: Job, lanes: Lanes, key: Key) -> Account:
+    """Return the lanes' accounts, with the table by cause as lanes by place."""
     done = lanes.outcome == Outcome.DONE
     productive = where(done, job.params.work_s, newest_durable(job, lanes))
     undurable = where(done, 0.0, strikes.work_now(job, lanes) - newest_durable(job, lanes))
-    seconds = [lanes[f"seconds_{column}"] for column in range(INTERRUPTIONS)]
-    seconds[ACTIVITIES.index("productive")] = productive
-    seconds[_REWORK] = seconds[_REWORK] + undurable
+    table = {place: lanes[booked_name(*place)] for place in job.places}
+    lost = job.horizon_row, _REWORK
+    table[lost] = table[lost] + undurable if lost in table else undurable
+    totals = [jnp.zeros_like(lanes.now)] * (INTERRUPTIONS + 1)
+    for (_, column), amount in table.items():
+        totals[column] = totals[column] + amount
+    totals[ACTIVITIES.index("productive")] = productive
     pool = None
     if job.on.spares:
         pool = Pool(lanes.n_swaps, lanes.n_exhausted, _nodes_out(lanes, key), lanes.nodes_out_most)
-    account = Account(
+    return Account(
         outcome=lanes.outcome,
         elapsed_s=lanes.now,
-        activity_s=tuple(seconds),
+        activity_s=tuple(totals[:INTERRUPTIONS]),
         n_saves=lanes.n_saves,
-        n_failures=lanes[f"seconds_{INTERRUPTIONS}"],
-        by_cause=None,
+        n_failures=totals[INTERRUPTIONS],
+        by_cause=table,  # type: ignore[arg-type]
         longest_stretch_s=jnp.maximum(lanes.longest, lanes.now - lanes.last_durable),
         pool=pool,
         corrupt_s=_corrupt(lanes, productive) if job.on.silent else None,
     )
-    return account, undurable
 
 
 def _corrupt(lanes: Lanes, productive: Any) -> Any:

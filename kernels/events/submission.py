@@ -7,13 +7,13 @@ from typing import Any
 import jax.numpy as jnp
 
 from mcettr.kernels import streams
-from mcettr.kernels.account import INTERRUPTIONS
 from mcettr.kernels.elementary import minus_log, where
 from mcettr.kernels.events import draws
 from mcettr.kernels.events.draws import Request
 from mcettr.kernels.events.hazards import NO_GROUP
 from mcettr.kernels.events.job import Job
 from mcettr.kernels.events.lanes import ENDED, NODES, flags_as_int8
+from mcettr.kernels.events.ledger import booked_name
 from mcettr.kernels.events.training import NONE
 from mcettr.model.budget import Outcome
 from mcettr.model.distributions import is_fixed
@@ -82,7 +82,7 @@ def submission(job: Job, key: Any, valid: Any, cap: Any, n_lemons: Any = None) -
         u = uniform(streams.every_purpose(index))
         state[f"event_{index}"] = (law.values[0] if is_fixed(law) else draws.follows(law, u)) + zero
         state[f"n_event_{index}"] = first
-    state |= {f"seconds_{column}": zero for column in range(INTERRUPTIONS + 1)}
+    state |= {booked_name(*place): zero for place in job.places}
     state |= {f"slow_{index}": never for index in on.slow} | {f"pending_{index}": zero for index in on.repeat}
     return flags_as_int8(state)
 

@@ -1,65 +1,60 @@
-"""How results and answers leave the program: warnings, files, then a table or JSON."""
+"""How results and answers leave the program: files first, then a table or JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcettr.cli import session as s
-from mcettr.errors import ScenarioError
+from mcettr.errors import OutputError
 
 if TYPE_CHECKING:
-    import xarray as xr
-
+    from mcettr.report.files import Result
     from mcettr.scenario import Scenario
 
+NOT_WRITTEN = OutputError.exit_code
 
-def check_answer_files(names: Sequence[str] | None) -> tuple[Path, ...]:
-    """Return the paths of the answer's files, all of them .json, once each can be written."""
+
+def check_files(names: Sequence[str] | None, source: str) -> tuple[Path, ...]:
+    """Return the paths of the files to write, once each can be written and none of them is the source."""
     from mcettr.report.files import check_outputs
 
-    return check_outputs(names or (), (".json",))
+    return check_outputs(names or (), [source])
 
 
-def warn(job: Scenario, quiet: bool) -> None:
-    """Print what to know about the scenario before a search."""
-    from mcettr.scenario import compile_grid
+def keep_inputs(outputs: Sequence[Path], job: Scenario) -> None:
+    """Refuse to overwrite a file that the scenario was read from."""
+    from mcettr.report.files import keep_inputs
 
-    try:
-        s.notes(compile_grid(job, {}).warnings, quiet)
-    except ScenarioError:  # may be for want of the very field that is varied: the search says what is wrong
-        return
+    keep_inputs(outputs, sorted({place.file for place in job.document.positions.values()}))
 
 
-def hand_over_result(
-    result: xr.Dataset, outputs: Sequence[Path], json: bool, render: Callable[[xr.Dataset, int], str]
-) -> None:
-    """Write the files of a simulation, and print it as JSON or as `render` shows it."""
-    from mcettr.report.files import write_result
-    from mcettr.report.objects import result_json
+def hand_over(result: Result, outputs: Sequence[Path], json: bool, text: Callable[[int], str]) -> int:
+    """Write the files of a result, print it as JSON or as text, and return the exit code.
+
+    A file that cannot be written costs neither the other files nor what is printed.
+
+    Parameters
+    ----------
+    result : Dataset, SolveResult or OptimizeResult
+        What was found.
+    outputs : sequence of Path
+        Files to write.
+    json : bool
+        Whether to print JSON.
+    text : callable
+        Gives the text for people in a width.
+    """
+    from mcettr.report.files import result_pieces, write_result
     from mcettr.report.text import terminal_width
 
+    code = 0
     for path in outputs:
-        write_result(result, path)
-    if json:
-        s.emit(*result_json(result))
-    else:
-        s.emit(render(result, terminal_width()))
-
-
-def hand_over(tree: Mapping[str, Any], text: str, outputs: Sequence[Path], json: bool) -> None:
-    """Write an answer to its files and print it."""
-    from mcettr.report.files import write_aside
-    from mcettr.report.objects import to_json
-
-    for path in outputs:
-        write_aside(path, lambda aside: _write_text(aside, to_json(tree) + "\n"))
-    if json:
-        s.emit_json(tree)
-    else:
-        s.emit(text)
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+        try:
+            write_result(result, path)
+        except OutputError as error:
+            s.note(f"error: {error}")
+            code = NOT_WRITTEN
+    s.emit(*(result_pieces(result) if json else [text(terminal_width())]))
+    return code

@@ -6,9 +6,22 @@ from typing import Annotated
 
 import typer
 
-ScenarioArgument = Annotated[str, typer.Argument(help="A preset, or a .yaml or .toml file.")]
+from mcettr.cli import complete
+
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO", autocompletion=complete.sources, help="A preset, or a .yaml or .toml file. - is stdin."
+    ),
+]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Another value, as job.gpus=12288; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        autocompletion=complete.assignments,
+        help="Another value, as job.gpus=12288; repeatable.",
+    ),
 ]
 TimelinesOption = Annotated[
     int | None, typer.Option("--timelines", metavar="N", help="Simulate N timelines (per cell in a sweep).")
@@ -33,10 +46,14 @@ OutputOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", help="Print all there is, not the 15 lines that matter.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="No notes and no progress on stderr.")]
 VaryOption = Annotated[
-    str, typer.Option("--vary", metavar="PATH[=LO:HI]", help="The field to vary, and between what values.")
-]
-JsonFileOption = Annotated[
-    list[str] | None, typer.Option("-o", "--output", metavar="FILE", help="Write the answer to a .json file.")
+    str,
+    typer.Option(
+        "--vary",
+        metavar="PATH[=LO:HI]",
+        autocompletion=complete.paths,
+        help="The field to vary, and between what values.",
+    ),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcettr.cli import options as o
 from mcettr.cli import session as s
-from mcettr.cli.answers import hand_over_result
+from mcettr.cli.answers import check_files, hand_over, keep_inputs
 from mcettr.cli.progress import progress
 
 EXAMPLE = "Example:  mcettr run rsc-1 --set job.gpus=12288 --set job.horizon=60d --deadline 45d"
@@ -20,15 +20,19 @@ def run(
     deadline: o.DeadlineOption = None,
     output: o.OutputOption = None,
     json: o.JsonOption = False,
+    verbose: o.VerboseOption = False,
     quiet: o.QuietOption = False,
-) -> None:
-    """Simulate one scenario: all metrics with standard errors, losses by cause, completion."""
-    from mcettr.report.files import check_outputs
+) -> int:
+    """Simulate one scenario: ETTR, where the time goes, what each cause costs, completion; with standard errors."""
+    from mcettr.report.files import check_sizes
     from mcettr.report.run_text import run_text
+    from mcettr.report.summary import run_summary
     from mcettr.sweep.run import simulate
 
-    outputs = check_outputs(output or ())
+    outputs = check_files(output, scenario)
+    check_sizes(outputs, 1, len(deadline or ()))
     job = s.load_scenario(scenario, set_)
+    keep_inputs(outputs, job)
     chosen = s.choose_device(device)
     with progress(quiet, chosen) as report:
         result = simulate(
@@ -41,4 +45,5 @@ def run(
             progress=report,
             notes=lambda line: s.notes([line], quiet),
         )
-    hand_over_result(result, outputs, json, run_text)
+    show = run_text if verbose else run_summary
+    return hand_over(result, outputs, json, lambda width: show(result, width))

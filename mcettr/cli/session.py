@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mcettr.errors import DeviceError, ScenarioError
+from mcettr.errors import DeviceError, Mistake, OutputError, ScenarioError, shortened
 
 if TYPE_CHECKING:
     from mcettr.engine.device import Device
     from mcettr.scenario import Scenario
+    from mcettr.scenario.place import Document, Position
 
 
 NO_ANSWER = 1
+STDIN = "-"
+_LONGEST_VALUE = 60
 
 
 def read_overrides(assignments: Sequence[str] | None) -> dict[str, object]:
@@ -23,20 +27,47 @@ def read_overrides(assignments: Sequence[str] | None) -> dict[str, object]:
     >>> read_overrides(["job.gpus=12288"])
     {'job.gpus': '12288'}
     """
+    from mcettr.units import shown
+
     found: dict[str, object] = {}
+    wrong = []
     for text in assignments or ():
         path, equals, value = text.partition("=")
         if not equals or not path.strip():
-            raise ScenarioError(f"--set: expected PATH=VALUE, found {text!r}; write it like job.gpus=12288")
+            wrong.append(f"--set: expected PATH=VALUE, found {shown(text)}; write it like job.gpus=12288")
         found[path.strip()] = value.strip()
+    if wrong:
+        raise ScenarioError(*wrong)
     return found
+
+
+def origins(overrides: Mapping[str, object]) -> dict[str, Position]:
+    """Return where each `--set` value was written."""
+    from mcettr.scenario.place import Position
+
+    return {
+        path: Position(f"--set {path}={shortened(str(value), _LONGEST_VALUE)}", kind="change")
+        for path, value in overrides.items()
+    }
+
+
+def read_stdin() -> Document:
+    """Return the YAML mapping on stdin, which ``-`` stands for."""
+    from mcettr.scenario.document import read_yaml
+
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ScenarioError(Mistake("expected UTF-8 text, found other bytes; convert it", file="stdin")) from None
+    return read_yaml(text, "stdin")
 
 
 def load_scenario(source: str, assignments: Sequence[str] | None) -> Scenario:
     """Return the scenario of a command, its `--set` values in place."""
-    from mcettr.scenario import load
+    from mcettr.scenario.load import load_at
 
-    return load(source, read_overrides(assignments))
+    overrides = read_overrides(assignments)
+    return load_at(read_stdin() if source == STDIN else source, overrides, origins(overrides))
 
 
 def choose_device(name: str) -> Device:
@@ -50,8 +81,9 @@ def choose_device(name: str) -> Device:
 
 
 def note(text: str) -> None:
-    """Print a line for people on stderr."""
-    print(f"mcettr: {text}", file=sys.stderr, flush=True)
+    """Print a line for people on stderr; where that is full or gone, the result still counts."""
+    with contextlib.suppress(OSError):
+        print(f"mcettr: {text}", file=sys.stderr, flush=True)
 
 
 def notes(lines: Sequence[str], quiet: bool) -> None:
@@ -68,12 +100,36 @@ def exit_code(feasible: bool, reason: str, show: bool) -> int:
 
 
 def emit(*pieces: str) -> None:
-    """Print a result on stdout; a reader that has gone away, as `head` does, is no error."""
+    """Print a result on stdout; a reader that has gone away, as `head` does, is no error.
+
+    Raises
+    ------
+    StdoutError
+        Stdout cannot be written to: its disk is full.
+    """
     try:
         print(*pieces, sep="", flush=True)
     except BrokenPipeError:
-        # the interpreter flushes stdout once more at its end: let that go nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_stdout()
+    except OSError as error:
+        raise stdout_failed(error) from None
+
+
+class StdoutError(OutputError):
+    """Stdout cannot be written to: what is wrong can only be said on stderr."""
+
+
+def stdout_failed(error: OSError) -> StdoutError:
+    """Return the error of a stdout that cannot be written to, after making sure that it stays the only one."""
+    from mcettr.text import reason
+
+    _silence_stdout()
+    return StdoutError(f"stdout: expected to print there, found {reason(error)}; send it to another place")
+
+
+def _silence_stdout() -> None:
+    """Let what the interpreter flushes at its end go nowhere: it would fail once more, with a traceback."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def emit_json(tree: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from mcettr.cli import options as o
 from mcettr.cli import session as s
-from mcettr.cli.answers import check_answer_files, hand_over, warn
+from mcettr.cli.answers import check_files, hand_over, keep_inputs
 from mcettr.cli.progress import progress
 
 EXAMPLE = "Example:  mcettr solve rsc-1 --set job.gpus=12288 --vary checkpoint.write_time --target ettr=0.9"
@@ -31,20 +31,19 @@ def solve(
     precision: o.PrecisionOption = None,
     seed: o.SeedOption = None,
     device: o.DeviceOption = "auto",
-    output: o.JsonFileOption = None,
+    output: o.OutputOption = None,
     json: o.JsonOption = False,
+    verbose: o.VerboseOption = False,
     quiet: o.QuietOption = False,
 ) -> int:
     """Find the value of one field that meets a target, with its interval; or say why none does (exit code 1)."""
     from mcettr.report.answer_text import solve_text
-    from mcettr.report.text import terminal_width
     from mcettr.sweep.solve import solve as search
-    from mcettr.sweep.vary import read_vary
 
-    outputs = check_answer_files(output)
+    outputs = check_files(output, scenario)
     job = s.load_scenario(scenario, set_)
+    keep_inputs(outputs, job)
     chosen = s.choose_device(device)
-    warn(job, quiet)
     with progress(quiet, chosen) as report:
         found = search(
             job,
@@ -56,8 +55,7 @@ def solve(
             seed=seed or 0,
             device=chosen.name,
             progress=report,
+            notes=lambda line: s.notes([line], quiet),
         )
-    unit = read_vary(job, vary).unit
-    tree = found.to_json() | {"unit": unit, "seed": seed or 0, "scenario": job.to_dict()}
-    hand_over(tree, solve_text(found, unit, terminal_width()), outputs, json)
-    return s.exit_code(found.feasible, found.reason, show=json and not quiet)
+    code = hand_over(found, outputs, json, lambda width: solve_text(found, width, verbose))
+    return code or s.exit_code(found.feasible, found.reason, show=json and not quiet)

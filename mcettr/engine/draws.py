@@ -80,4 +80,6 @@ class Draws:
         if n <= 0 or probability <= 0.0:
             return 0.0
         u = np.float64(self.uniform(purpose, count))
+        if n == 1:
+            return float(u >= max(1.0 - probability, 0.0))
         return float(binomial(np.float64(n), np.float64(min(probability, 1.0)), u))

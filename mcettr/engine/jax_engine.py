@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from mcettr.engine.cells import Cells
 from mcettr.engine.device import Device
 from mcettr.engine.lemons import with_lemons
+from mcettr.engine.programs import Recipe, program
 from mcettr.engine.rates import cell_factors
 from mcettr.kernels.events.features import features_of
 from mcettr.kernels.events.job import numbers_of
 from mcettr.kernels.moments import Batch
 from mcettr.kernels.streams import RATE_GROUP, seed_key
-from mcettr.kernels.timeline import compiled
 from mcettr.model.params import Params
 
 N_LANES = 64
@@ -88,16 +88,17 @@ class JaxEngine:
             params = _with_factors(params, np.repeat(by_group, RATE_GROUP, axis=1))
         params = with_lemons(params, self.seed, first[:, None] + np.arange(self.block))
         turns = None if self.block == N_LANES else self.block
-        program = compiled(N_LANES, uncertain, self.features, _compiler_options(self.device.name), turns)
+        recipe = Recipe(N_LANES, uncertain, self.features, _compiler_options(self.device.name), turns)
+        args = (
+            params,
+            np.array(seed_key(self.seed), np.uint32),
+            first.astype(np.uint32),
+            padded(blocks.n_valid, 0).astype(np.int32),
+            np.uint32(self.cap),
+            None if self.features.none else numbers_of(params, self.features),
+        )
         with jax.enable_x64(True), jax.default_device(self.device.handle):
-            result = program(
-                params,
-                np.array(seed_key(self.seed), np.uint32),
-                first.astype(np.uint32),
-                padded(blocks.n_valid, 0).astype(np.int32),
-                np.uint32(self.cap),
-                None if self.features.none else numbers_of(params, self.features),
-            )
+            result = program(recipe, args, self.device)(*args)
             return Batch(*(None if part is None else np.asarray(part)[:n] for part in result))
 
 

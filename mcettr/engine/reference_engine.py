@@ -13,7 +13,7 @@ from mcettr.engine.cells import Cells
 from mcettr.engine.jax_engine import N_LANES, Blocks
 from mcettr.engine.rates import cell_factors
 from mcettr.engine.reference import Timelines, simulate_timelines
-from mcettr.kernels.account import INTERRUPTIONS, Account, Pool
+from mcettr.kernels.account import INTERRUPTIONS, Account, ByCause, Pool
 from mcettr.kernels.moments import Batch, summarise
 
 
@@ -45,10 +45,11 @@ class ReferenceEngine:
         ]
         valid = np.arange(N_LANES) < blocks.n_valid[:, None]
         with jax.enable_x64(True):
-            tables = jnp.asarray(np.concatenate([account.by_cause for account in accounts]))
-            lanes = [account._replace(by_cause=None) for account in accounts]
+            table, amounts = accounts[0].by_cause, np.concatenate([account.by_cause.amounts for account in accounts], 1)
+            lanes = [account._replace(by_cause=None) for account in accounts]  # type: ignore[arg-type]
             stacked = jax.tree.map(lambda *parts: jnp.asarray(np.concatenate(parts, axis=-2)), *lanes)
-            result = summarise(stacked._replace(by_cause=tables), jnp.asarray(valid), grouped=self.cells.uncertain)
+            whole = stacked._replace(by_cause=table._replace(amounts=jnp.asarray(amounts)))
+            result = summarise(whole, jnp.asarray(valid), grouped=self.cells.uncertain)
             return Batch(*(None if part is None else np.asarray(part) for part in result))
 
     def _block(self, cell: int, first_timeline: int, n_valid: int) -> Account:
@@ -64,9 +65,10 @@ def _account(lives: Timelines, with_pool: bool, is_silent: bool) -> Account:
     """Return the account of a block of timelines: lanes shaped (1, 64)."""
     activity_s = lives.lost_s.sum(axis=1)
     activity_s[:, 0] = lives.productive_s
-    by_cause = np.zeros((1, lives.lost_s.shape[1], INTERRUPTIONS + 1))
-    by_cause[0, :, :INTERRUPTIONS] = lives.lost_s.sum(axis=0)
-    by_cause[0, 1 : 1 + lives.interruptions.shape[1], INTERRUPTIONS] = lives.interruptions.sum(axis=0)
+    table = np.zeros((len(lives.elapsed_s), lives.lost_s.shape[1], INTERRUPTIONS + 1))
+    table[:, :, :INTERRUPTIONS] = lives.lost_s
+    table[:, 1 : 1 + lives.interruptions.shape[1], INTERRUPTIONS] = lives.interruptions
+    rows, columns = np.indices(table.shape[1:]).reshape(2, -1).tolist()
     pool = (lives.n_swaps, lives.n_exhausted, lives.nodes_out, lives.nodes_out_most)
     return Account(
         outcome=_lanes(lives.outcome),
@@ -74,7 +76,7 @@ def _account(lives: Timelines, with_pool: bool, is_silent: bool) -> Account:
         activity_s=_lanes(activity_s.T),
         n_saves=_lanes(lives.n_saves.astype(np.float64)),
         n_failures=_lanes(lives.interruptions.sum(axis=1).astype(np.float64)),
-        by_cause=by_cause,
+        by_cause=ByCause(rows, columns, _lanes(table.reshape(len(table), -1).T)),
         longest_stretch_s=_lanes(lives.longest_stretch_s),
         pool=Pool(*(_lanes(part.astype(np.float64)) for part in pool)) if with_pool else None,
         corrupt_s=_lanes(lives.corrupt_s) if is_silent else None,

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from mcettr.engine.cells import Cells, cells_of
 from mcettr.engine.device import resolve
-from mcettr.engine.estimates import Estimates, Gathered, estimates_of, ratios
+from mcettr.engine.estimates import Estimates, Gathered, estimates_of, ettr_error
 from mcettr.engine.jax_engine import N_LANES, Blocks, JaxEngine
 from mcettr.engine.tallies import Array, Scale, Tally, add_batch
+from mcettr.engine.unseen import Foreseen
 from mcettr.errors import ScenarioError
 from mcettr.kernels.moments import Batch
 from mcettr.kernels.plain import LEG
@@ -110,8 +111,10 @@ def estimate(
         report = _share(progress, start / cells.n, min(start + _CHUNK_CELLS, cells.n) / cells.n)
         part_scale = replace(scale, work_s=scale.work_s[chunk], horizon_s=scale.horizon_s[chunk])
         tally = Tally.empty(len(chunk), len(names), len(deadlines_s))
-        _run_chunk(engine, chunk, (weight[chunk], hopeless[chunk]), tally, part_scale, effort, report)
-        result.put(chunk, estimates_of(tally, names, part_scale))
+        foreseen = Foreseen(params, cells.shape, chunk)
+        attempts = weight[chunk], hopeless[chunk]
+        _run_chunk(engine, chunk, attempts, foreseen, tally, part_scale, effort, report)
+        result.put(chunk, estimates_of(tally, names, part_scale, foreseen))
     assert result.whole is not None
     return result.whole
 
@@ -124,9 +127,8 @@ def paired_blocks(params: Params, effort: Effort, progress: Progress | None = No
     engine = _engine(cells, params, effort)
     n_blocks = -(-effort.timelines // N_LANES)
     productive_s, elapsed_s = np.zeros((cells.n, n_blocks)), np.zeros((cells.n, n_blocks))
-    work = _blocks(
-        np.arange(cells.n), np.zeros(cells.n, np.int64), np.full(cells.n, effort.timelines), effort, engine.block
-    )
+    none, all_ = np.zeros(cells.n, np.int64), np.full(cells.n, effort.timelines)
+    work = _Work(np.arange(cells.n), none, all_, effort.first_timeline, engine.block)
     for blocks, batch in _in_order(engine, work, progress):
         column = (blocks.first_timeline - effort.first_timeline) // N_LANES
         productive_s[blocks.cell, column] = batch.mean_numerator[:, 0] * batch.n_units
@@ -180,7 +182,8 @@ def _flat(cells: Cells, number: object) -> Array:
 def _run_chunk(
     engine: _Engine,
     chunk: NDArray[np.int64],
-    foreseen: tuple[Array, NDArray[np.bool_]],
+    attempts: tuple[Array, NDArray[np.bool_]],
+    foreseen: Foreseen,
     tally: Tally,
     scale: Scale,
     effort: Effort,
@@ -188,21 +191,21 @@ def _run_chunk(
 ) -> None:
     """Add timelines to the tally until every cell of the chunk has enough, or all of its timelines were capped.
 
-    `foreseen` are the events of a timeline in each cell, and whether they are beyond the cap: such a cell begins with
+    `attempts` are the events of a timeline in each cell, and whether they are beyond the cap: such a cell begins with
     one block. All cells stop with the call after which they have all been capped, for the rest could only be the same.
     """
-    weight, hopeless = foreseen
+    weight, hopeless = attempts
     have = np.zeros(len(chunk), np.int64)
     goal = _first_round(weight, len(chunk), effort, scale.grouped)
     want = np.where(hopeless, np.minimum(goal, engine.block), goal)
-    done_work = 0.0
+    expected, done_work = want, 0.0
     while (want > have).any():
         cells = np.flatnonzero(want > have)
         row_of = np.full(int(chunk.max()) + 1, -1)
         row_of[chunk] = np.arange(len(chunk))
-        target = _predicted(want, tally, have, effort)
+        target = np.maximum(want, expected)
         all_work = max(float(((target - have) * (1.0 + weight)).sum()) + done_work, 1.0)
-        work = _blocks(chunk[cells], have[cells], want[cells], effort, engine.block)
+        work = _Work(chunk[cells], have[cells], want[cells], effort.first_timeline, engine.block)
         for blocks, batch in _in_order(engine, work, None):
             row = row_of[blocks.cell]
             add_batch(tally, batch, row, blocks.n_valid, scale)
@@ -212,7 +215,8 @@ def _run_chunk(
             if _all_capped(tally).all():
                 return
         have = want
-        want = np.where(_all_capped(tally), have, np.maximum(goal, _next_round(tally, have, effort)))
+        expected = _next_round(tally, foreseen, have, effort)
+        want = np.where(_all_capped(tally), have, np.maximum(goal, expected))
 
 
 def _all_capped(tally: Tally) -> NDArray[np.bool_]:
@@ -235,19 +239,12 @@ def _first_round(weight: Array, n_cells: int, effort: Effort, grouped: bool) -> 
     return np.minimum(_whole_blocks(pilot), effort.max_timelines)
 
 
-def _predicted(want: NDArray[np.int64], tally: Tally, have: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
-    return want if effort.timelines is not None or not have.any() else np.maximum(want, _needed(tally, have, effort))
-
-
-def _next_round(tally: Tally, have: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
-    if effort.timelines is not None:
+def _next_round(tally: Tally, foreseen: Foreseen, have: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
+    """Return the timelines that every cell needs as far as can be told from those it has."""
+    if effort.timelines is not None or not have.any():
         return have
-    return _needed(tally, have, effort)
-
-
-def _needed(tally: Tally, have: NDArray[np.int64], effort: Effort) -> NDArray[np.int64]:
     precision = DEFAULT_PRECISION if effort.precision is None else effort.precision
-    error = ratios(tally)[1][:, 0]
+    error = ettr_error(tally, foreseen)
     excess = np.nan_to_num(error / precision, nan=1.0)
     growth = np.where(excess > 1.0, np.clip(np.square(excess) * _SAFETY, _LEAST_GROWTH, _MOST_GROWTH), 1.0)
     return np.where(growth > 1.0, np.minimum(_whole_blocks(have * growth), effort.max_timelines), have)
@@ -257,35 +254,48 @@ def _whole_blocks(n: NDArray[Any]) -> NDArray[np.int64]:
     return (np.ceil(n / N_LANES) * N_LANES).astype(np.int64)
 
 
-def _blocks(
-    cells: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64], effort: Effort, size: int
-) -> Blocks:
-    """Return blocks that take each cell from timeline `begin` up to `end`, cell by cell."""
-    count = -(-(end - begin) // size)
-    which = np.repeat(np.arange(len(cells)), count)
-    number = np.arange(len(which)) - np.repeat(np.cumsum(count) - count, count)
-    first = begin[which] + number * size
-    return Blocks(cells[which], first + effort.first_timeline, np.minimum(end[which] - first, size))
+@dataclass(frozen=True)
+class _Work:
+    """Blocks of timelines, cell by cell, cut out when they are due: a grid may have 10^9 of them."""
+
+    cells: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    """Each cell goes from timeline `begin` up to `end`."""
+    first_timeline: int
+    block: int
+
+    def in_parts(self, n_blocks: int) -> Iterator[tuple[float, Blocks]]:
+        """Yield the blocks, at most `n_blocks` at a time, each part with the share of the work before it."""
+        count = -(-(self.end - self.begin) // self.block)
+        last = np.cumsum(count)
+        total = int(last[-1]) if len(last) else 0
+        for start in range(0, total, n_blocks):
+            block = np.arange(start, min(start + n_blocks, total))
+            which = np.searchsorted(last, block, side="right")
+            first = self.begin[which] + (block - (last - count)[which]) * self.block
+            n_valid = np.minimum(self.end[which] - first, self.block)
+            yield start / total, Blocks(self.cells[which], first + self.first_timeline, n_valid)
 
 
-def _in_order(engine: _Engine, work: Blocks, progress: Progress | None) -> Iterator[tuple[Blocks, Batch]]:
-    """Yield the work call by call, in order whatever the number of threads, with few results waiting."""
-    size, total = engine.blocks_a_call, len(work.cell)
+def _in_order(engine: _Engine, work: _Work, progress: Progress | None) -> Iterator[tuple[Blocks, Batch]]:
+    """Yield the work call by call, in order whatever the number of threads, with few results waiting.
+
+    Who is interrupted, as by Ctrl-C, does not wait for calls under way.
+    """
     waiting: deque[tuple[Blocks, Future[Batch]]] = deque()
-    with ThreadPoolExecutor(engine.n_workers) as pool:
-        try:
-            for start in range(0, total, size):
-                at = slice(start, start + size)
-                part = Blocks(work.cell[at], work.first_timeline[at], work.n_valid[at])
-                waiting.append((part, pool.submit(engine.run, part)))
-                if len(waiting) > 2 * engine.n_workers:
-                    yield _pop(waiting)
-                if progress is not None:
-                    progress(start / total)
-            while waiting:
+    pool = ThreadPoolExecutor(engine.n_workers)
+    try:
+        for share, part in work.in_parts(engine.blocks_a_call):
+            waiting.append((part, pool.submit(engine.run, part)))
+            if len(waiting) > 2 * engine.n_workers:
                 yield _pop(waiting)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            if progress is not None:
+                progress(share)
+        while waiting:
+            yield _pop(waiting)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _pop(waiting: deque[tuple[Blocks, Future[Batch]]]) -> tuple[Blocks, Batch]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mcettr.kernels.account import INTERRUPTIONS
 from mcettr.kernels.moments import METRICS, WITHIN, Batch
 from mcettr.kernels.streams import RATE_GROUP
-from mcettr.model.budget import Outcome
+from mcettr.model.budget import ACTIVITIES, Outcome
 from mcettr.model.order import is_before
 
 Array = NDArray[np.float64]
@@ -28,11 +28,10 @@ STRETCH_S = (1.0, 1e9)
 class Tally:
     """What is known of some cells; leading dimension cells throughout.
 
-    `mean_*` and `m2_*` are those of `mcettr.kernels.moments.Batch` over all units seen; `table_*` the means of its
-    `by_cause`, with `table_m2` summed over blocks weighted by their timelines; `done_squares` the sum over
-    independent units of squared counts, for the error of completion shares when timelines share rates. The first bin
-    of the ratio's histogram holds exact zeros; `least` and `most` are the smallest and the largest ratio, completion
-    time and longest stretch (seconds) seen, (cells, 3). Histograms that no batch has filled are None.
+    `mean_*`, `m2_*` and `n_*` are those of `mcettr.kernels.moments.Batch` over all units seen; `done_squares` the sum
+    over independent units of squared counts, for the error of completion shares when timelines share rates. The first
+    bin of the ratio's histogram holds exact zeros; `least` and `most` are the smallest and the largest ratio,
+    completion time and longest stretch (seconds) seen, (cells, 3). Histograms that no batch has filled are None.
     """
 
     n_units: Array
@@ -43,9 +42,12 @@ class Tally:
     m2_cross: Array
     within_m2: Array
     n_timelines: NDArray[np.int64]
-    n_blocks: NDArray[np.int64]
-    table_mean: Array
-    table_m2: Array
+    mean_by_cause: Array
+    m2_by_cause: Array
+    n_by_cause: Array
+    n_by_activity: Array
+    n_waited: Array
+    n_out: Array
     outcomes: NDArray[np.int64]
     done_by: NDArray[np.int64]
     done_squares: NDArray[np.int64]
@@ -77,9 +79,12 @@ class Tally:
             zeros(),
             np.zeros((n_cells, len(WITHIN))),
             counts(),
-            counts(),
             np.zeros(table),
             np.zeros(table),
+            np.zeros(table),
+            np.zeros((n_cells, len(ACTIVITIES))),
+            np.zeros(n_cells),
+            np.zeros(n_cells),
             counts(len(Outcome)),
             counts(n_deadlines),
             counts(n_deadlines),
@@ -109,52 +114,45 @@ def add_batch(tally: Tally, batch: Batch, cell: NDArray[np.int64], n_valid: NDAr
     starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]])
     rows = cell[starts]
     _add_moments(tally, batch, starts, rows)
-    _add_table(tally, batch, starts, rows, n_valid)
-    tally.within_m2[rows] += np.add.reduceat(batch.within_m2, starts)
+    for name in ("within_m2", "n_by_cause", "n_by_activity", "n_waited", "n_out"):
+        getattr(tally, name)[rows] += np.add.reduceat(getattr(batch, name), starts)
     tally.n_timelines[rows] += np.add.reduceat(n_valid, starts)
-    tally.n_blocks[rows] += np.diff(np.r_[starts, len(cell)])
     valid = np.arange(batch.outcome.shape[1])[None, :] < n_valid[:, None]
     _count(tally, batch, cell, valid, scale)
 
 
 def _add_moments(tally: Tally, batch: Batch, starts: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
     """Merge by the update of Chan, Golub and LeVeque (1983): first blocks into cells, then with what was known."""
-    n = batch.n_units[:, None]
-    group = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(n)]))
-    new_n = np.add.reduceat(batch.n_units, starts)[:, None]
-    old_n = tally.n_units[rows][:, None]
-    all_n = old_n + new_n
-    off = {}
-    for name in ("numerator", "denominator"):
-        block_mean = getattr(batch, f"mean_{name}")
-        new_mean = np.add.reduceat(n * block_mean, starts) / new_n
-        old_mean = getattr(tally, f"mean_{name}")[rows]
-        off[name] = block_mean - new_mean[group], new_mean - old_mean
-        getattr(tally, f"mean_{name}")[rows] = old_mean + (new_mean - old_mean) * new_n / all_n
-    pairs = {
-        "numerator": ("numerator",) * 2,
-        "denominator": ("denominator",) * 2,
-        "cross": ("numerator", "denominator"),
-    }
-    for name, (left, right) in pairs.items():
-        inside = np.add.reduceat(getattr(batch, f"m2_{name}") + n * off[left][0] * off[right][0], starts)
-        between = off[left][1] * off[right][1] * old_n * new_n / all_n
-        getattr(tally, f"m2_{name}")[rows] += inside + between
-    tally.n_units[rows] = all_n[:, 0]
+    group = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(batch.n_units)]))
+    new_n = np.add.reduceat(batch.n_units, starts)
+    old_n = tally.n_units[rows]
+
+    def merge(name: str) -> tuple[Array, Array]:
+        """Merge a mean; return the deviations of the blocks' and of the old means from the new ones."""
+        block_mean = getattr(batch, name)
+        new_mean = np.add.reduceat(_along(batch.n_units, block_mean) * block_mean, starts)
+        new_mean = new_mean / _along(new_n, block_mean)
+        shift = new_mean - getattr(tally, name)[rows]
+        getattr(tally, name)[rows] += shift * _along(new_n / (old_n + new_n), block_mean)
+        return block_mean - new_mean[group], shift
+
+    numerator, denominator, table = map(merge, ("mean_numerator", "mean_denominator", "mean_by_cause"))
+    for name, left, right in (
+        ("m2_numerator", numerator, numerator),
+        ("m2_denominator", denominator, denominator),
+        ("m2_cross", numerator, denominator),
+        ("m2_by_cause", table, table),
+    ):
+        known = getattr(batch, name)
+        inside = np.add.reduceat(known + _along(batch.n_units, known) * left[0] * right[0], starts)
+        between = left[1] * right[1] * _along(old_n * new_n / (old_n + new_n), known)
+        getattr(tally, name)[rows] += inside + between
+    tally.n_units[rows] = old_n + new_n
 
 
-def _add_table(
-    tally: Tally, batch: Batch, starts: NDArray[np.int64], rows: NDArray[np.int64], n_valid: NDArray[np.int64]
-) -> None:
-    n = n_valid[:, None, None].astype(np.float64)
-    group = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(n)]))
-    new_n = np.add.reduceat(n, starts)
-    old_n = tally.n_timelines[rows][:, None, None]
-    new_mean = np.add.reduceat(n * batch.by_cause, starts) / new_n
-    inside = np.add.reduceat(n * np.square(batch.by_cause - new_mean[group]), starts)
-    shift = new_mean - tally.table_mean[rows]
-    tally.table_m2[rows] += inside + np.square(shift) * old_n * new_n / (old_n + new_n)
-    tally.table_mean[rows] += shift * new_n / (old_n + new_n)
+def _along(numbers: Array, values: Array) -> Array:
+    """Return one number a block or cell, shaped to multiply `values` that have more dimensions."""
+    return numbers.reshape(-1, *(1,) * (values.ndim - 1))
 
 
 def _count(tally: Tally, batch: Batch, cell: NDArray[np.int64], valid: NDArray[np.bool_], scale: Scale) -> None:

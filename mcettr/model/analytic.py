@@ -22,7 +22,7 @@ from mcettr.model.core import (
     failure_rate_per_s,
     mttf_s,
 )
-from mcettr.model.distributions import Number, as_array, mean
+from mcettr.model.distributions import Distribution, Number, as_array, mean, variance
 from mcettr.model.events import expected_events
 from mcettr.model.nearest import at_mean_rates
 from mcettr.model.params import Params
@@ -33,6 +33,7 @@ __all__ = [
     "ceiling",
     "core_model_reason",
     "daly_interval_s",
+    "ends_in_time",
     "ettr",
     "ettr_long_run",
     "ettr_of_job",
@@ -138,20 +139,45 @@ def ettr_of_job(params: Params) -> Number:
 
 
 def ettr(params: Params) -> Number:
-    """Return `ettr_of_job` where the work is given and the horizon leaves it time, else `ettr_long_run`.
+    """Return `ettr_of_job` where the job `ends_in_time` or has no horizon of its own, else `ettr_long_run`."""
+    core = core_numbers(params)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        of_job = core.work / completion_of_core_s(core)
+    unbounded = np.isfinite(core.work) & ~core.stretched & (not params.horizon_given)
+    return np.where(ends_in_time(params) | unbounded, of_job, ettr_long_run(params))[()]
 
-    The horizon leaves time where it is the implicit one, or seven standard deviations beyond the mean completion time
-    (bounded from above, as if every interval were a matter of luck).
+
+def ends_in_time(params: Params) -> Number:
+    """Return whether the work is given, no write outlasts its interval, and the horizon leaves the job its time.
+
+    It does where it is the implicit one, beyond the mean completion time, or seven standard deviations beyond it: each
+    failure costs at most an interval and a restart, twice over where intervals fail again and again.
+
+    >>> from mcettr.model.params import Cause, Checkpoint, Params
+    >>> job = Params(8.0, 1.8e6, 2.6e6, Checkpoint(3403.0, 300.0, 300.0), (Cause("node", 1 / 21600),))
+    >>> bool(ends_in_time(job)), bool(ends_in_time(replace(job, horizon_s=2.2e6)))
+    (True, False)
     """
     core = core_numbers(params)
     total = completion_of_core_s(core)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        failure_s = (np.divide(1.0, core.rate) + core.downtime) * np.exp(core.rate * (core.startup + core.restore))
-        part_s = total / renewal.n_intervals(core.work, core.interval) + failure_s
-        spread_s = np.where(core.rate > 0, np.sqrt(2.0 * total * part_s), 0.0)
-        in_time = (total + 7.0 * spread_s <= params.horizon_s) | (not params.horizon_given)
-        of_job = np.isfinite(core.work) & ~core.stretched & in_time
-        return np.where(of_job, core.work / total, ettr_long_run(params))[()]
+        span = np.maximum(core.interval, core.lag) + core.blocked + core.write_time
+        cost_s = span + _worst_restart_s(params)
+        spread_s = np.where(core.rate > 0, np.sqrt(core.rate * total) * cost_s * np.exp(core.rate * cost_s), 0.0)
+        in_time = np.isfinite(total) & (total + (7.0 if params.horizon_given else 0.0) * spread_s <= params.horizon_s)
+    return np.isfinite(core.work) & ~core.stretched & in_time
+
+
+def _worst_restart_s(params: Params) -> Number:
+    """Return the root mean square of the time from a failure to training, or what bounds it (Minkowski)."""
+
+    def rms(law: Distribution) -> Number:
+        return np.sqrt(variance(law) + np.square(mean(law)))
+
+    recovery = params.recovery
+    total = rms(recovery.queue_wait) + rms(recovery.restore) + sum(rms(law) for _, law in recovery.startup)
+    causes = [rms(cause.detection) + rms(cause.diagnosis) for cause in params.causes if np.any(cause.rate_per_s)]
+    return as_array(total + (np.max(np.stack(np.broadcast_arrays(*causes)), axis=0) if causes else 0.0))
 
 
 def ceiling(params: Params) -> Number:

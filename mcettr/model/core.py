@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from mcettr.errors import AnalyticError
 from mcettr.model import renewal
 from mcettr.model.distributions import Number, as_array, mean
 from mcettr.model.mean_rates import mean_rate_per_s
-from mcettr.model.params import Params
+from mcettr.model.params import Cause, Checkpoint, Params, Recovery
 
 
 def failure_rate_per_s(params: Params) -> Number:
@@ -62,6 +63,18 @@ def core_model_reason(params: Params) -> str | None:
     return None
 
 
+def inexact_reason(params: Params) -> str | None:
+    """Return why the closed forms are not exact for this very job, or None where they are; a horizon is left aside.
+
+    >>> from mcettr.model.params import Checkpoint, Params
+    >>> inexact_reason(Params(8.0, 36e3, 36e6, Checkpoint(290.0, 300.0, 5.0, blocking=False)))
+    'a background write outlasts the interval'
+    """
+    if reason := core_model_reason(params):
+        return reason
+    return "a background write outlasts the interval" if np.any(core_numbers(params).stretched) else None
+
+
 def uncertain_rates(params: Params) -> str | None:
     """Return which causes have uncertain rates, as a clause; None where all are known.
 
@@ -79,37 +92,57 @@ def uncertain_rates(params: Params) -> str | None:
     return f"the rate{'s' * (len(names) > 1)} of {several(names)} {'is' if len(names) == 1 else 'are'} uncertain"
 
 
+_CORE: dict[type, set[str]] = {
+    Params: {"n_gpus", "work_s", "horizon_s", "resumes", "checkpoint", "causes", "recovery", "horizon_given", "n_nodes",
+             "saved_before_s", "rate_shape"},
+    Checkpoint: {"interval_s", "write_time_s", "stall_s", "slowdown", "blocking", "stall_share", "stall_fixed_s"},
+    Cause: {"name", "rate_per_s", "kind", "rate_shape", "every", "detection", "diagnosis", "exposure", "nodes_lost",
+            "over_evicted", "slowdown", "notice_s", "min_lease_s", "in_incidents", "by_lemons", "caught_in_check",
+            "caught_in_preflight"},
+    Recovery: {"queue_wait", "startup", "restore"},
+}  # fmt: skip
+"""The fields that the core model knows, or that only matter beside another; any other one must have its default."""
+_WORDS = {
+    "verify_s": "verification",
+    "write_time": "random write times",
+    "local": "local tier of checkpoints",
+    "retention": "unusable checkpoints",
+    "profile": "profile of rates",
+    "repeat": "repeated failures",
+    "startup_if_replaced": "startup phases for replaced nodes",
+    "start_failure": "failed starts",
+    "max_attempt_s": "longest attempt",
+    "data_fast_forward": "data fast-forward",
+    "check_every_s": "periodic health checks",
+}
+_KINDS = {"silent": "silent corruption", "slow": "slow nodes", "preemption": "preemptions"}
+
+
 def mechanisms(params: Params) -> list[str]:
     """Return the names of the job's mechanisms that the core model does not know.
+
+    Whatever field is not known to the core model and not at its default counts, so that a new one cannot be forgotten.
 
     >>> from mcettr.model.params import Cause, Checkpoint, Params
     >>> job = Params(8.0, 1e6, 1e9, Checkpoint(1800.0, 60.0, 60.0), (Cause("sdc", 1e-5, "silent"),))
     >>> mechanisms(job)
     ['silent corruption']
     """
-    save, recovery, causes = params.checkpoint, params.recovery, params.causes
-    found = {
-        "silent corruption": any(c.kind == "silent" for c in causes),
-        "slow nodes": any(c.kind == "slow" for c in causes),
-        "preemptions": any(c.kind == "preemption" for c in causes),
-        "profile of rates": any(c.profile is not None for c in causes),
-        "repeated failures": any(c.repeat is not None for c in causes),
-        "incidents": params.incidents is not None,
-        "lemons": params.lemons is not None,
-        "verification": np.any(save.verify_s),
-        "random write times": save.write_time is not None,
-        "local tier of saves": save.local is not None,
-        "unusable saves": save.retention is not None,
-        "startup phases for replaced nodes": bool(recovery.startup_if_replaced),
-        "failed starts": recovery.start_failure is not None,
-        "data fast-forward": np.any(recovery.data_fast_forward),
-        "spares": recovery.spares is not None,
-        "replica groups": recovery.replica_groups is not None,
-        "longest attempt": recovery.max_attempt_s is not None,
-        "maintenance": params.maintenance is not None,
-        "periodic health checks": params.check_every_s is not None,
-    }
-    return [name for name, there in found.items() if there]
+    found = [_KINDS[cause.kind] for cause in params.causes if cause.kind in _KINDS]
+    records: tuple[Any, ...] = (*params.causes, params.checkpoint, params.recovery, params)
+    for record in records:
+        for item in fields(record):
+            if item.name not in _CORE[type(record)] and not _is_off(getattr(record, item.name), item.default):
+                found.append(_WORDS.get(item.name, item.name.removesuffix("_s").replace("_", " ")))
+    return list(dict.fromkeys(found))
+
+
+def _is_off(value: Any, default: Any) -> bool:
+    if value is None or value is default:
+        return True
+    if isinstance(default, (int, float)):
+        return bool(np.all(np.equal(value, default)))
+    return bool(value == default)
 
 
 def several(names: Sequence[str], what: str = "cause") -> str:

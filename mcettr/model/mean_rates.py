@@ -46,28 +46,6 @@ def nodes_lost_per_s(params: Params) -> Number:
     return as_array(sum(lost, start=np.float64(0.0)))
 
 
-def nodes_in_repair(params: Params) -> Number:
-    """Return the mean number of nodes in repair in the long run, were the job at risk all the time; 0 without spares.
-
-    >>> from mcettr.model.counts import exactly
-    >>> from mcettr.model.params import Checkpoint, Recovery
-    >>> from mcettr.model.physics import Spares
-    >>> node, pool = Cause("node", 1e-5, nodes_lost=exactly(1.0)), Spares(4.0, 0.0, 0.5, 1e5, 3e5)
-    >>> save = Checkpoint(1800.0, 60.0, 60.0)
-    >>> float(nodes_in_repair(Params(8.0, 1e6, 1e9, save, (node,), Recovery(spares=pool), n_nodes=64.0)))
-    2.0
-    """
-    spares = params.recovery.spares
-    if spares is None:
-        return np.float64(0.0)
-    lost = nodes_lost_per_s(params)
-    branches = (spares.quick_share, spares.quick_mean_s), (1.0 - spares.quick_share, spares.slow_mean_s)
-    with np.errstate(invalid="ignore"):
-        # A branch that nothing takes may last for ever.
-        parts = [np.where(lost * share > 0.0, lost * share * mean_s, 0.0) for share, mean_s in branches]
-    return as_array(parts[0] + parts[1])
-
-
 def profile_mean(profile: Profile, end_s: Number) -> Number:
     """Return the mean multiplier from 0 to `end_s`; the last one where that is infinite.
 

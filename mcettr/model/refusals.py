@@ -8,15 +8,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from mcettr.model import renewal
-from mcettr.model.blame import is_false_alarm
+from mcettr.model.cautions import is_false_alarm
 from mcettr.model.core import several
 from mcettr.model.counts import mean_count
+from mcettr.model.distributions import least, mean
 from mcettr.model.events import MOST_TOGGLES, toggles_per_s
 from mcettr.model.fields import counts
 from mcettr.model.mean_rates import incidents_mean
 from mcettr.model.params import Cause, Params
 from mcettr.model.problems import Cells, Problem, duration_text
-from mcettr.model.standstill import endless_loops
 
 _CLOSE = 1e-12
 
@@ -42,7 +42,7 @@ def refusals(params: Params, see: Cells) -> Iterator[Problem]:
     yield from _replica_groups(params, see)
     yield from _maintenance(params, see)
     yield from _incidents(params, see)
-    yield from endless_loops(params, see)
+    yield from _endless_loops(params, see)
 
 
 def _local(params: Params, see: Cells) -> Iterator[Problem]:
@@ -300,3 +300,32 @@ def _incidents(params: Params, see: Cells) -> Iterator[Problem]:
         np.divide(1.0, toggles_per_s(params)),
         incidents_mean(incidents),
     )
+
+
+def _endless_loops(params: Params, see: Cells) -> Iterator[Problem]:
+    """Refuse a job that would try again and again at one instant, so that no horizon ends it."""
+    recovery, failing, save = params.recovery, params.recovery.start_failure, params.checkpoint
+    if failing is not None:
+        called = np.isfinite(failing.max_attempts) & np.greater(mean(failing.escalation), 0.0)
+        at_once = np.equal(sum((mean(law) for _, law in recovery.startup), start=np.float64(0.0)), 0.0)
+        yield from see.where(
+            "error",
+            "recovery.start_failure.probability",
+            np.greater_equal(failing.probability, 1.0) & at_once & ~called,
+            lambda: (
+                "expected less than 1 where a failed start takes no time, found 1: no start ever succeeds; lower it"
+            ),
+        )
+    if recovery.max_attempt_s is not None:
+        write_s = save.write_time_s if save.write_time is None else least(save.write_time)
+        yield from see.where(
+            "error",
+            "recovery.max_attempt",
+            np.less_equal(recovery.max_attempt_s, write_s) & np.equal(mean(recovery.queue_wait), 0.0),
+            lambda longest, write: (
+                f"expected more than writing a checkpoint takes ({duration_text(write)}), found"
+                f" {duration_text(longest)}: every attempt would end as it begins; lengthen it"
+            ),
+            recovery.max_attempt_s,
+            write_s,
+        )

@@ -1,4 +1,4 @@
-"""CSV: one row a cell, then one comment line that makes the file a whole result again."""
+"""CSV: one row a cell, nothing but a header and numbers, so that every reader takes it as it is."""
 
 from __future__ import annotations
 
@@ -7,23 +7,20 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcettr.errors import OutputError
-from mcettr.report.outline import NEVER, NOTHING, outline, restore
 from mcettr.report.tables import result_table
 
 if TYPE_CHECKING:
     import xarray as xr
 
-MARK = "# mcettr "
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """A text that begins with one of these is a formula to a spreadsheet."""
 
 
 def write_csv(result: xr.Dataset, path: Path) -> None:
-    """Write a result as UTF-8 CSV: a header with units, one row a cell, a last line of provenance.
+    """Write a result as UTF-8 CSV: a header with units, then one row a cell.
 
-    Numbers are written so that they read back to the last bit; "never" is an infinite one, an empty cell an undefined
-    one. The last line begins with ``#``: readers that know comments skip it, spreadsheets show it below the table.
+    Numbers are written so that they read back to the last bit. An infinite one is "inf", which pandas, R and Python
+    read as a number; an undefined one is an empty field. Where the numbers come from is in the other formats.
     """
     table = result_table(result)
     columns = [[_cell(value) for value in column.values.tolist()] for column in table.columns]
@@ -31,12 +28,11 @@ def write_csv(result: xr.Dataset, path: Path) -> None:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow([harmless(column.header) for column in table.columns])
         writer.writerows(zip(*columns, strict=True))
-        stream.write(f"{MARK}{outline(result)}\n")
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
-        return repr(value) if math.isfinite(value) else NOTHING if math.isnan(value) else NEVER
+        return "" if math.isnan(value) else repr(value)
     return harmless(value) if isinstance(value, str) else str(value)
 
 
@@ -47,16 +43,3 @@ def harmless(text: str) -> str:
     ("'=1+1", 'node')
     """
     return f"'{text}" if text.startswith(FORMULA_STARTS) else text
-
-
-def read_csv(path: Path) -> xr.Dataset:
-    """Return the result that `write_csv` wrote, identical to the last bit."""
-    lines = path.read_text(encoding="utf-8-sig").split("\n")
-    marks = [line.removeprefix(MARK).rstrip("\r") for line in lines if line.startswith(MARK)]
-    if len(marks) != 1:
-        raise OutputError(
-            f"{path}: expected a CSV that mcettr wrote, with its last line beginning with '{MARK.strip()}', found "
-            "another; write the file anew"
-        )
-    rows = list(csv.reader(line for line in lines if line.strip() and not line.startswith("#")))
-    return restore(marks[0], rows[1:], str(path))

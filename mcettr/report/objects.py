@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcettr.model.budget import cause_rows
-from mcettr.report.tables import cell_arrays, cell_dims, coordinate_columns
+from mcettr.report.tables import cell_arrays, cell_dims, coordinate_columns, labels_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,7 +37,11 @@ _ESTIMATES = {
 _NUMBERS = {
     "mttf_s": "mttf_s",
     "finished_fraction": "finished_fraction",
+    "finished_low": "finished_low",
+    "finished_high": "finished_high",
     "capped_fraction": "capped_fraction",
+    "capped_low": "capped_low",
+    "capped_high": "capped_high",
     "checkpoint_interval": "checkpoint_interval_s",
     "interruptions_sd": "interruptions_sd",
     "timelines": "timelines",
@@ -49,9 +53,13 @@ _NUMBERS = {
     "elapsed_run_to_run_sd": "elapsed_run_to_run_sd_s",
 }
 _QUANTILES = {
-    "nodes_out_quantile": "nodes_out_quantile",
-    "nodes_out_most_quantile": "nodes_out_most_quantile",
-    "longest_stretch_quantile": "longest_stretch_quantile_s",
+    f"{name}{end}": f"{name}{end}{unit}"
+    for end in ("", "_low", "_high")
+    for name, unit in (
+        ("nodes_out_quantile", ""),
+        ("nodes_out_most_quantile", ""),
+        ("longest_stretch_quantile", "_s"),
+    )
 }
 
 
@@ -75,6 +83,21 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+_NEEDED = (
+    "ettr_se",
+    "ettr_timeline_mean",
+    "ettr_timeline_sd",
+    "ettr_timeline_quantile",
+    "interruptions_by_cause",
+    "completion_time",
+)
+
+
+def is_whole(result: xr.Dataset) -> bool:
+    """Return whether a dataset holds what `result_json` needs: it may be a part that somebody selected."""
+    return "provenance" in result.attrs and set(_NEEDED) <= set(result.data_vars)
 
 
 def run_object(result: xr.Dataset) -> Json:
@@ -140,16 +163,11 @@ def _cells(result: xr.Dataset) -> Iterator[Json]:
         yield _cell(cell, {name: [labels[dim] for dim in dims] for name, dims in inner.items()})
 
 
-def labels_of(result: xr.Dataset, dim: str) -> list[str]:
-    """Return the labels of a dimension as texts: the user's own where the coordinate carries them."""
-    if own := result[dim].attrs.get("labels"):
-        return [str(label) for label in json.loads(own)]
-    return [f"{value:.15g}" if isinstance(value, float) else str(value) for value in result[dim].values.tolist()]
-
-
 def _cell(cell: Json, labels: dict[str, list[list[str]]]) -> Json:
     def estimate(name: str) -> Any:
-        return _labelled(cell[name], cell[f"{name}_se"], labels[name])
+        parts = {"value": cell[name], "se": cell[f"{name}_se"]}
+        parts |= {end: cell[f"{name}_{end}"] for end in ("low", "high") if f"{name}_{end}" in cell}
+        return _labelled(parts, labels[name])
 
     tree = {key: estimate(name) for name, key in _ESTIMATES.items() if name in cell}
     tree |= {key: cell[name] for name, key in _NUMBERS.items() if name in cell}
@@ -163,8 +181,9 @@ def _cell(cell: Json, labels: dict[str, list[list[str]]]) -> Json:
     tree |= {key: _quantiles(cell, labels, name) for name, key in _QUANTILES.items() if name in cell}
     by_cause = estimate("interruptions_by_cause")
     tree["interruptions_by_cause"] = {cause: n for cause, n in by_cause.items() if cause not in NO_FAILURES}
-    times_s = _quantiles(cell, labels, "completion_time")
-    tree["completion_time_s"] = {level: times_s[level] for level in COMPLETION_LEVELS if level in times_s}
+    for end in ("", "_low", "_high"):
+        times_s = _quantiles(cell, labels, f"completion_time{end}")
+        tree[f"completion_time{end}_s"] = {level: times_s[level] for level in COMPLETION_LEVELS if level in times_s}
     tree["completion"] = _completion(cell, labels)
     return tree
 
@@ -173,12 +192,16 @@ def _quantiles(cell: Json, labels: dict[str, list[list[str]]], name: str) -> Jso
     return dict(zip(labels[name][0], cell[name], strict=True))
 
 
-def _labelled(values: Any, errors: Any, labels: list[list[str]]) -> Any:
-    """Return nested lists as nested objects of {value, se}."""
+def _labelled(parts: Json, labels: list[list[str]]) -> Any:
+    """Return nested lists as nested objects of {value, se}, with low and high where there is an interval.
+
+    An estimate that rests on too few timelines is null; only then are its bounds given, and always where there are any.
+    """
     if not labels:
-        return {"value": values, "se": errors}
-    rows = zip(labels[0], values, errors, strict=True)
-    return {label: _labelled(value, error, labels[1:]) for label, value, error in rows}
+        left_out = isinstance(parts["value"], float) and math.isnan(parts["value"])
+        return parts if left_out else {name: parts[name] for name in ("value", "se")}
+    rows = [{name: values[i] for name, values in parts.items()} for i in range(len(labels[0]))]
+    return {label: _labelled(row, labels[1:]) for label, row in zip(labels[0], rows, strict=True)}
 
 
 def _completion(cell: Json, labels: dict[str, list[list[str]]]) -> Json:

@@ -7,10 +7,12 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mcettr.model.budget import UNHELD
-from mcettr.report.objects import COMPLETION_LEVELS, labels_of, lines_of
-from mcettr.report.tables import activity_gpu_hours, activity_hours
-from mcettr.report.text import duration, number, paragraph, share, text_table
+from mcettr.report.objects import COMPLETION_LEVELS, lines_of
+from mcettr.report.tables import activity_gpu_hours, activity_hours, labels_of
+from mcettr.report.text import bounded, duration, number, paragraph, share, text_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -75,7 +77,7 @@ def _metrics(result: xr.Dataset, width: int) -> str:
         row("Checkpoint interval", "checkpoint_interval", duration),
     ]
     if "spare_wait_probability" in result:
-        rows.append(row("Recoveries in need of a node that find no spare", "spare_wait_probability"))
+        rows.append(row("Recoveries that find no spare", "spare_wait_probability"))
         rows.append(row("Nodes in repair: mean", "nodes_out_mean", number))
     for name, (title, levels, show) in _QUANTILES.items():
         if name in result:
@@ -90,7 +92,8 @@ def _metrics(result: xr.Dataset, width: int) -> str:
 
 def _row(result: xr.Dataset, label: str, name: str, show: Callable[[float], str]) -> list[str]:
     error = _value(result, f"{name}_se")
-    return [label, show(_value(result, name)), "" if math.isnan(error) else show(error)]
+    low, high = _value(result, f"{name}_low"), _value(result, f"{name}_high")
+    return [label, bounded(_value(result, name), low, high, show), "" if math.isnan(error) else show(error)]
 
 
 def _spread_rows(result: xr.Dataset, prefix: str, show: Callable[[float], str]) -> list[list[str]]:
@@ -105,8 +108,15 @@ def _spread_rows(result: xr.Dataset, prefix: str, show: Callable[[float], str]) 
 def _quantile_rows(
     result: xr.Dataset, name: str, levels: tuple[str, ...], show: Callable[[float], str]
 ) -> list[list[str]]:
-    values = dict(zip(labels_of(result, str(result[name].dims[0])), result[name].values.tolist(), strict=True))
-    return [[f"  quantile {level}", show(values[level]), ""] for level in levels]
+    texts = _quantile_texts(result, name, show)
+    return [[f"  quantile {level}", texts[level], ""] for level in levels]
+
+
+def _quantile_texts(result: xr.Dataset, name: str, show: Callable[[float], str]) -> dict[str, str]:
+    """Return quantiles, or what is known of them, by level."""
+    columns = [result[column].values.tolist() for column in (name, f"{name}_low", f"{name}_high")]
+    texts = [bounded(value, low, high, show) for value, low, high in zip(*columns, strict=True)]
+    return dict(zip(labels_of(result, str(result[name].dims[0])), texts, strict=True))
 
 
 def _budget(result: xr.Dataset, width: int) -> str:
@@ -122,7 +132,7 @@ def _budget(result: xr.Dataset, width: int) -> str:
             "none held" if activity in UNHELD else number(held),
         ]
         for activity, part, error, time, held in zip(activities, shares, errors, hours, gpu_hours, strict=True)
-        if part > 0 or activity == "productive"
+        if part > 0 or math.isnan(part) or activity == "productive"
     ]
     return "Where the time goes\n" + text_table(["Activity", "Share", "Std. error", "Hours", "GPU-hours"], rows, width)
 
@@ -134,10 +144,11 @@ def _losses(result: xr.Dataset, width: int) -> str:
     if not used:
         return ""
     rows = []
-    for cause, hours in sorted(zip(causes, lost, strict=True), key=lambda pair: -pair[1].sum()):
+    for cause, hours in sorted(zip(causes, lost, strict=True), key=lambda pair: -np.nansum(pair[1])):
         if hours.any():
-            rows.append([cause, number(hours.sum()), *(number(hours[j]) for j in used)])
-    rows.append(["total", number(lost.sum()), *(number(lost[:, j].sum()) for j in used)])
+            known = np.nansum(hours)
+            rows.append([cause, number(known) if known else "-", *(number(hours[j]) for j in used)])
+    rows.append(["total", number(np.nansum(lost)), *(number(np.nansum(lost[:, j])) for j in used)])
     headers = ["Cause", "Total", *(activities[j] for j in used)]
     return "Lost GPU-hours by cause\n" + text_table(headers, rows, width)
 
@@ -161,9 +172,8 @@ def _completion(result: xr.Dataset, width: int) -> str:
             for label, p, low, high in zip(labels_of(result, "deadline"), *values, strict=True)
         ]
         parts.append("Done by a deadline\n" + text_table(["Deadline", "Probability", "95 % interval"], rows, width))
-    times = result["completion_time"]
-    pairs = zip(labels_of(result, str(times.dims[0])), times.values.tolist(), strict=True)
-    rows = [[f"{float(level):.0%}", duration(time_s)] for level, time_s in pairs if level in COMPLETION_LEVELS]
+    times = _quantile_texts(result, "completion_time", duration).items()
+    rows = [[f"{float(level):.0%}", text] for level, text in times if level in COMPLETION_LEVELS]
     if rows:
         parts.append("Time until a share of timelines is done\n" + text_table(["Share", "Time"], rows, width))
     return "\n\n".join(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,9 @@ def inner_dims(variable: xr.DataArray, dims: tuple[str, ...]) -> tuple[str, ...]
 def result_table(result: xr.Dataset) -> Table:
     """Return one row for each cell of the grid: its coordinates, then every number of the result.
 
+    Columns that hold nothing are left out: numbers that are undefined in every row, and, of the tables by cause and
+    activity, entries that are 0 in every row (such as the rework of the first start).
+
     >>> import xarray as xr
     >>> ds = xr.Dataset({"ettr": ("gpus", [0.9, 0.8])}, {"gpus": [8.0, 16.0]})
     >>> [(column.header, column.values.tolist()) for column in result_table(ds).columns]
@@ -100,14 +104,29 @@ def result_table(result: xr.Dataset) -> Table:
     """
     dims = cell_dims(result)
     columns = list(coordinate_columns(result))
-    for name, values in cell_arrays(result).items():
+    arrays = cell_arrays(result)
+    for name, values in arrays.items():
         variable = result[name]
         unit = str(variable.attrs.get("units", "1"))
-        labels = [_labels(result, dim) for dim in inner_dims(variable, dims)]
+        labels = [labels_of(result, dim) for dim in inner_dims(variable, dims)]
+        kept = _holding(result, arrays, name)
         for index in np.ndindex(values.shape[1:]):
-            parts = [name, *(labels[axis][i] for axis, i in enumerate(index))]
-            columns.append(Column(".".join(parts), unit, values[(slice(None), *index)]))
+            if kept[index]:
+                parts = [name, *(labels[axis][i] for axis, i in enumerate(index))]
+                columns.append(Column(".".join(parts), unit, values[(slice(None), *index)]))
     return Table("results", tuple(columns))
+
+
+def _holding(result: xr.Dataset, arrays: dict[str, NDArray[Any]], name: str) -> NDArray[np.bool_]:
+    """Return which columns of a variable hold something; an error column does where its estimate does."""
+    values = arrays[name]
+    if values.dtype.kind not in "fiu":
+        return np.ones(values.shape[1:], dtype=np.bool_)
+    estimate = arrays.get(name.removesuffix("_se"), values)
+    kept = ~np.isnan(values).all(axis=0)
+    if {"cause", "activity"} & set(result[name].dims):
+        kept &= (estimate != 0).any(axis=0)
+    return np.asarray(kept)
 
 
 def coordinate_columns(result: xr.Dataset) -> tuple[Column, ...]:
@@ -117,12 +136,14 @@ def coordinate_columns(result: xr.Dataset) -> tuple[Column, ...]:
         return ()
     grids = np.meshgrid(*(result[dim].values for dim in dims), indexing="ij")
     units = (str(result[dim].attrs.get("units", "1")) for dim in dims)
-    return tuple(Column(dim, unit, grid.ravel()) for dim, unit, grid in zip(dims, units, grids, strict=True))
+    found = (Column(dim, unit, grid.ravel()) for dim, unit, grid in zip(dims, units, grids, strict=True))
+    return tuple(column for column in found if column.name in result.coords)
 
 
-def _labels(result: xr.Dataset, dim: str) -> list[str]:
-    if dim not in result.coords:
-        return [str(i) for i in range(result.sizes[dim])]
+def labels_of(result: xr.Dataset, dim: str) -> list[str]:
+    """Return the labels of a dimension as texts: the user's own where the coordinate carries them."""
+    if own := result[dim].attrs.get("labels"):
+        return [str(label) for label in json.loads(own)]
     return [f"{value:.15g}" if isinstance(value, float) else str(value) for value in result[dim].values.tolist()]
 
 
@@ -140,33 +161,35 @@ def budget_table(result: xr.Dataset) -> Table:
     arrays = cell_arrays(result)
     n_cells = len(arrays["ettr"])
     used = np.flatnonzero((arrays["time_fraction"] > 0).any(axis=0))
-    activities = np.array(_labels(result, "activity"))[used]
+    activities = np.array(labels_of(result, "activity"))[used]
     columns = [Column(c.name, c.unit, np.repeat(c.values, used.size)) for c in coordinate_columns(result)]
     columns.append(Column("activity", "1", np.tile(activities, n_cells)))
     for name in ("time_fraction", "time_fraction_se"):
         columns.append(Column(name, "1", arrays[name][:, used].ravel()))
     columns.append(Column("gpu_hours", "GPU-h", activity_gpu_hours(result)[:, used].ravel()))
-    for i, cause in enumerate(_labels(result, "cause")):
-        columns.append(Column(f"lost_gpu_hours.{cause}", "GPU-h", arrays["lost_gpu_hours"][:, i, used].ravel()))
+    for i, cause in enumerate(labels_of(result, "cause")):
+        lost = arrays["lost_gpu_hours"][:, i, used].ravel()
+        if lost.any():
+            columns.append(Column(f"lost_gpu_hours.{cause}", "GPU-h", lost))
     return Table("budget", tuple(columns))
 
 
 def activity_gpu_hours(result: xr.Dataset) -> NDArray[np.float64]:
     """Return the mean GPU-hours of a timeline by activity, shape (cells, activities); productive ones included."""
-    held = np.array([name not in UNHELD for name in _labels(result, "activity")], dtype=np.float64)
+    held = np.array([name not in UNHELD for name in labels_of(result, "activity")], dtype=np.float64)
     hours: NDArray[np.float64] = activity_hours(result) * held * _gpus(result)[:, None]
     return hours
 
 
 def activity_hours(result: xr.Dataset) -> NDArray[np.float64]:
-    """Return the mean hours of a timeline by activity, shape (cells, activities)."""
-    arrays, activities = cell_arrays(result), _labels(result, "activity")
-    hours: NDArray[np.float64] = arrays["lost_gpu_hours"].sum(axis=1) / _gpus(result)[:, None]
+    """Return the mean hours of a timeline by activity, shape (cells, activities); nan for what is too rare to tell."""
+    arrays, activities = cell_arrays(result), labels_of(result, "activity")
+    hours: NDArray[np.float64] = np.nansum(arrays["lost_gpu_hours"], axis=1) / _gpus(result)[:, None]
     hours[:, activities.index("productive")] = arrays["productive"] / _HOUR_S
     for name in UNHELD:
         if f"{name}_hours" in arrays:
-            hours[:, activities.index(name)] = arrays[f"{name}_hours"].sum(axis=1)
-    return hours
+            hours[:, activities.index(name)] = np.nansum(arrays[f"{name}_hours"], axis=1)
+    return np.where(np.isnan(arrays["time_fraction"]), np.nan, hours)
 
 
 def _gpus(result: xr.Dataset) -> NDArray[np.float64]:

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-import math
+import re
 import shutil
 import textwrap
 from collections.abc import Sequence
 
-from mcettr.units import UnitError, format_duration, split_number
+from mcettr.text import alike, bounded, duration, interval_text, number, share, short_labels, value_text
+
+__all__ = [
+    "alike",
+    "bounded",
+    "duration",
+    "interval_text",
+    "number",
+    "paragraph",
+    "share",
+    "short_labels",
+    "terminal_width",
+    "text_table",
+    "value_text",
+]
 
 _GAP = "  "
+_TIE = "\N{NO-BREAK SPACE}"
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|ms|s|min|h|d|years)(?!\w))")
 _NARROWEST = 40
+_NARROWEST_LABEL = 12
 
 
 def terminal_width() -> int:
@@ -20,6 +37,8 @@ def terminal_width() -> int:
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], width: int = 80, n_fixed: int = 1) -> str:
     """Return rows in aligned columns; columns that do not fit go below, with the first `n_fixed` ones repeated.
+
+    A single fixed column that leaves no room for any other is broken into lines.
 
     Parameters
     ----------
@@ -36,14 +55,26 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[str]], width: int
     rework      0.1
     """
     widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+    if n_fixed == 1 and len(widths) > 1:
+        widths[0] = min(widths[0], max(width - max(widths[1:]) - len(_GAP), _NARROWEST_LABEL))
     parts = []
     for chosen in _blocks(widths, width, n_fixed):
         lines = [
-            _GAP.join(_aligned(row[i], widths[i], left=i < n_fixed) for i in chosen).rstrip()
+            line.rstrip()
             for row in (headers, ["-" * w for w in widths], *rows)
+            for line in _wrapped(row, widths, chosen, n_fixed)
         ]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
+
+
+def _wrapped(row: Sequence[str], widths: Sequence[int], chosen: Sequence[int], n_fixed: int) -> list[str]:
+    """Return the lines of a row: a first cell longer than its column goes on in the next line, indented."""
+    first = [row[0]]
+    if len(row[0]) > widths[0]:
+        first = textwrap.wrap(row[0], widths[0], subsequent_indent="  ", drop_whitespace=True) or [""]
+    rest = [_aligned(row[i], widths[i], left=i < n_fixed) for i in chosen[1:]]
+    return [*first[:-1], _GAP.join([first[-1].ljust(widths[0]), *rest])]
 
 
 def _blocks(widths: Sequence[int], width: int, n_fixed: int) -> list[list[int]]:
@@ -63,68 +94,7 @@ def _aligned(text: str, width: int, left: bool) -> str:
 
 
 def paragraph(text: str, width: int, indent: str = "") -> str:
-    """Return text wrapped to a width; lines after the first are indented, and no word is cut."""
-    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
-def number(value: float) -> str:
-    """Return a number for people: four digits, thousands apart, "never" for infinity.
-
-    >>> [number(x) for x in (0.0, 1234567.8, 3.14159, float("inf"), float("nan"))]
-    ['0', '1,234,568', '3.142', 'never', '-']
-    """
-    if math.isnan(value):
-        return "-"
-    if math.isinf(value):
-        return "never"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def share(value: float) -> str:
-    """Return a share with four decimals; "-" where it is undefined.
-
-    >>> share(0.69314), share(9.6e-21), share(0.0)
-    ('0.6931', '9.6e-21', '0.0000')
-    """
-    if not math.isfinite(value):
-        return "-"
-    return f"{value:.2g}" if 0 < abs(value) < 5e-5 else f"{value:.4f}"
-
-
-def interval_text(low: float, high: float) -> str:
-    """Return an interval of shares with the decimals that its width supports, two to four.
-
-    >>> interval_text(0.4953, 0.7271), interval_text(0.5871, 0.6465), interval_text(0.0, 0.00375)
-    ('0.50 to 0.73', '0.587 to 0.646', '0.0000 to 0.0037')
-    """
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return "-"
-    decimals = min(max(1 - math.floor(math.log10(max(high - low, 1e-9))), 2), 4)
-    return f"{low:.{decimals}f} to {high:.{decimals}f}"
-
-
-def duration(value_s: float) -> str:
-    """Return a duration for people; "-" where it is undefined.
-
-    >>> duration(5400.0), duration(float("nan"))
-    ('90 min', '-')
-    """
-    return "-" if math.isnan(value_s) else format_duration(value_s)
-
-
-def short_labels(labels: Sequence[str]) -> list[str]:
-    """Return labels with their numbers cut to four digits, where all stay different.
-
-    >>> short_labels(["2.58734023677 s", "6.5 / 1000 node-days", "never"])
-    ['2.587 s', '6.5 / 1000 node-days', 'never']
-    """
-    found = [_short(label) for label in labels]
-    return found if len(set(found)) == len(set(labels)) else list(labels)
-
-
-def _short(label: str) -> str:
-    try:
-        text, unit = split_number(label)
-    except UnitError:
-        return label
-    return label if len(text) <= 7 else f"{float(text):.4g} {unit}".rstrip()
+    """Return text wrapped to a width; lines after the first are indented, no word is cut, units stay with numbers."""
+    tied = _UNIT.sub(_TIE, text)
+    filled = textwrap.fill(tied, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return filled.replace(_TIE, " ")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcettr.errors import OutputError
-from mcettr.report.outline import NEVER, outline, restore
 from mcettr.report.tables import Table, budget_table, result_table
 
 if TYPE_CHECKING:
@@ -17,16 +16,16 @@ if TYPE_CHECKING:
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 """What a sheet of Excel holds; beyond it writers drop rows without a word."""
 _LONGEST_TEXT = 32_000
-_OUTLINE = "description"
+NEVER = "never"
+"""How a workbook shows an infinite number."""
 
 
 def write_xlsx(result: xr.Dataset, path: Path) -> None:
     """Write a result as a workbook with the sheets `results`, `budget` and `provenance`.
 
-    `results` has one row a cell, `budget` one row a cell and activity, `provenance` what the result came from and what
-    `read_xlsx` needs. Texts are text cells, whatever they begin with: none is a formula. An infinite number is the
-    text "never", an undefined one an empty cell. Excel keeps 16 digits: numbers read back within 1e-15 of themselves,
-    coordinates exactly.
+    `results` has one row a cell, `budget` one row a cell and activity, `provenance` what the result came from. Texts
+    are text cells, whatever they begin with: none is a formula. An infinite number is the text "never", an undefined
+    one an empty cell.
 
     Raises
     ------
@@ -39,9 +38,9 @@ def write_xlsx(result: xr.Dataset, path: Path) -> None:
     if {"activity", "cause"} <= set(result.dims):
         tables.append(budget_table(result))
     for table in tables:
-        _check_size(table, path)
-    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    book = xlsxwriter.Workbook(str(path), options)
+        check_size(table.n_rows, len(table.columns), table.title)
+    options = {"strings_to_formulas": False, "strings_to_urls": False}
+    book = xlsxwriter.Workbook(str(path), options | {"constant_memory": True, "tmpdir": str(path.parent)})
     try:
         bold = book.add_format({"bold": True, "text_wrap": True, "valign": "top"})
         for table in tables:
@@ -49,14 +48,21 @@ def write_xlsx(result: xr.Dataset, path: Path) -> None:
         _write_provenance(book.add_worksheet("provenance"), result, bold)
         book.close()
     except xlsxwriter.exceptions.FileCreateError as error:
-        raise OSError(str(error)) from error
+        raise error.args[0] if error.args and isinstance(error.args[0], OSError) else OSError(str(error)) from error
 
 
-def _check_size(table: Table, path: Path) -> None:
-    if table.n_rows + 1 > MOST_ROWS or len(table.columns) > MOST_COLUMNS:
+def check_size(n_rows: int, n_columns: int, title: str) -> None:
+    """Refuse a table that no sheet holds: `n_rows` below the header, `n_columns` at least.
+
+    >>> check_size(10, 20_000, "results")
+    Traceback (most recent call last):
+    mcettr.errors.OutputError: expected at most 1,048,575 rows and 16,384 columns in a sheet, found 10 and 20,000 \
+(results); write .nc or .csv instead
+    """
+    if n_rows + 1 > MOST_ROWS or n_columns > MOST_COLUMNS:
         raise OutputError(
-            f"{path}: expected at most {MOST_ROWS:,} rows and {MOST_COLUMNS:,} columns in a sheet, found "
-            f"{table.n_rows + 1:,} and {len(table.columns):,} ({table.title}); write .nc or .csv instead"
+            f"expected at most {MOST_ROWS - 1:,} rows and {MOST_COLUMNS:,} columns in a sheet, found {n_rows:,} and "
+            f"{n_columns:,} ({title}); write .nc or .csv instead"
         )
 
 
@@ -84,7 +90,7 @@ def _write_provenance(sheet: Any, result: xr.Dataset, bold: Any) -> None:
     sheet.set_column(1, 1, 100)
     attrs = {str(name): value for name, value in result.attrs.items()}
     entries = attrs | json.loads(attrs.pop("provenance", "{}"))
-    rows = [*((name, str(value)) for name, value in entries.items()), (_OUTLINE, outline(result))]
+    rows = [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in entries.items()]
     sheet.write_string(0, 0, "name", bold)
     sheet.write_string(0, 1, "value", bold)
     line = 1
@@ -93,22 +99,3 @@ def _write_provenance(sheet: Any, result: xr.Dataset, bold: Any) -> None:
             sheet.write_string(line, 0, name)
             sheet.write_string(line, 1, text[start : start + _LONGEST_TEXT])
             line += 1
-
-
-def read_xlsx(path: Path) -> xr.Dataset:
-    """Return the result that `write_xlsx` wrote; needs openpyxl."""
-    try:
-        import openpyxl
-    except ImportError:
-        raise OutputError(f"{path}: reading workbooks needs openpyxl; run: pip install openpyxl") from None
-    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    try:
-        if not {"results", "provenance"} <= set(book.sheetnames):
-            raise OutputError(f"{path}: expected a workbook that mcettr wrote, found no sheets results and provenance")
-        sheet = book["results"]
-        header = next(sheet.iter_rows(max_row=1, values_only=True))
-        rows = [list(row) for row in sheet.iter_rows(min_row=2, max_col=len(header), values_only=True)]
-        texts = [str(text) for name, text in book["provenance"].iter_rows(values_only=True) if name == _OUTLINE]
-    finally:
-        book.close()
-    return restore("".join(texts), rows, str(path))

@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
-from mcettr.errors import ScenarioError
+from mcettr.errors import Mistake, ScenarioError
 from mcettr.model.counts import mean_count
 from mcettr.model.distributions import mean
 from mcettr.scenario.counts import compiled, is_counts_mapping, read_counts
-from mcettr.scenario.document import Path, one_line
 from mcettr.scenario.laws import is_law_mapping, parse_law
 from mcettr.scenario.leaves import MixedError, overlay
 from mcettr.scenario.merge import is_whole, unknown_path, value_at
+from mcettr.scenario.place import Path
 from mcettr.scenario.scenario import Scenario, apply_overrides, plain_override
 from mcettr.scenario.schema import ScenarioSpec
 from mcettr.units import Quantity, UnitError, read_quantity, shown, value_text
@@ -115,11 +116,15 @@ def _replaced(base: Scenario, overrides: Mapping[str, object]) -> Scenario:
     result = apply_overrides(base.document, base.sources, overrides)
     if isinstance(result, Scenario):
         return result
-    fault = result[1][0]
-    dotted = ".".join(fault.path)
-    axis, value = next(((p, v) for p, v in overrides.items() if dotted.startswith(p)), next(iter(overrides.items())))
+    raise ScenarioError(*(_of_axis(mistake, overrides) for mistake in result))
+
+
+def _of_axis(mistake: Mistake, overrides: Mapping[str, object]) -> Mistake:
+    dotted = mistake.path or ""
+    named = ((p, v) for p, v in overrides.items() if dotted.startswith(p))
+    axis, value = next(named, next(iter(overrides.items())))
     inside = "" if dotted == axis else f"{dotted}: "
-    raise ScenarioError(one_line(f"axis {axis}, value {value_text(value)}: {inside}{fault.message}"))
+    return Mistake(inside + mistake.message, f"axis {axis}, value {shown(value_text(value))[1:-1]}")
 
 
 def _short_names(paths: tuple[str, ...]) -> list[str]:
@@ -148,7 +153,27 @@ def _variants(base: Scenario, values: Mapping[str, list[Any]], group: list[int])
     """Return the parsed scenario for every combination of the values of a group of axes, each checked."""
     paths = [list(values)[i] for i in group]
     combinations = itertools.product(*(values[path] for path in paths))
-    return [_replaced(base, dict(zip(paths, combination, strict=True))).spec for combination in combinations]
+    return [_variant(base, dict(zip(paths, combination, strict=True))) for combination in combinations]
+
+
+def _variant(base: Scenario, overrides: Mapping[str, Any]) -> ScenarioSpec:
+    """Return the parsed scenario with some swept values; one in place of another needs no merging."""
+    tree: Any = base.document.tree
+    for path, value in overrides.items():
+        keys = _split(path)
+        if isinstance(value, (Mapping, list)) or isinstance(value_at(tree, keys), (Mapping, list)):
+            return _replaced(base, overrides).spec
+        tree = _with_value(tree, keys, value)
+    try:
+        return ScenarioSpec.model_validate(tree)
+    except ValidationError:  # let the merge say what is wrong
+        return _replaced(base, overrides).spec
+
+
+def _with_value(tree: Mapping[str, Any], keys: Path, value: Any) -> dict[str, Any]:
+    below = tree.get(keys[0])
+    inside = _with_value(below, keys[1:], value) if len(keys) > 1 and isinstance(below, Mapping) else value
+    return {**tree, keys[0]: inside}
 
 
 def _vary(spec: ScenarioSpec, variants: list[ScenarioSpec], axes: tuple[Axis, ...], group: list[int]) -> ScenarioSpec:

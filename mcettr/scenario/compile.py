@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mcettr.errors import ScenarioError
+from mcettr.errors import Mistake, ScenarioError
 from mcettr.model.distributions import Number
 from mcettr.model.params import Cause, Checkpoint, Params, Recovery
-from mcettr.model.problems import Cells
+from mcettr.model.problems import Cells, Notice, Problem
 from mcettr.scenario.axes import Axis, read_axes
 from mcettr.scenario.compile_causes import counts_nodes
 from mcettr.scenario.compile_job import contradictions, job_params
-from mcettr.scenario.document import Document, one_line
 from mcettr.scenario.leaves import map_numbers
 from mcettr.scenario.merge import value_at
+from mcettr.scenario.mistakes import mistake_at, place
+from mcettr.scenario.place import Document
 from mcettr.scenario.scenario import Scenario
 from mcettr.scenario.schema import ScenarioSpec
 
@@ -40,7 +41,7 @@ class Grid:
     auto_interval : bool
         Whether the checkpoint interval was left to the program (it then holds the best of the closed form, at mean
         rates).
-    warnings : tuple of str
+    warnings : tuple of Notice
         What the user should know before a run, one line each.
     """
 
@@ -48,7 +49,7 @@ class Grid:
     axes: tuple[Axis, ...]
     shape: tuple[int, ...]
     auto_interval: bool
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
 
 
 def compile_params(scenario: Scenario) -> Params:
@@ -96,10 +97,9 @@ def compile_grid(scenario: Scenario, axes: Mapping[str, Sequence[object]]) -> Gr
     if auto:
         params = replace(params, checkpoint=replace(params.checkpoint, interval_s=_best_interval_s(params)))
     problems = problems or check(params)
-    for problem in problems:
-        if problem.level == "error":
-            raise ScenarioError(one_line(_error(scenario.document, made, shape, problem)))
-    warnings = tuple(_warning(scenario.document, made, shape, problem) for problem in problems)
+    if errors := [problem for problem in problems if problem.level == "error"]:
+        raise ScenarioError(*(_error(scenario.document, made, shape, problem) for problem in errors))
+    warnings = notices(scenario, made, shape, problems)
     warnings += _part_node(spec) + _unused(spec)
 
     def spread(value: Any) -> Any:
@@ -127,13 +127,13 @@ def _spares_work(cause: Cause, save: Checkpoint) -> Any:
     return warned | (cause.kind == "slow")
 
 
-def _error(document: Document, axes: tuple[Axis, ...], shape: tuple[int, ...], problem: Any) -> str:
-    text = f"{_written_path(document, problem.path)}: {problem.message}"
-    if axes and problem.cells is not None:
-        cell, n_bad = _first_cell(axes, shape, problem.cells)
-        return f"cell {cell}: {text}" + (f" (and {n_bad - 1} more cells)" if n_bad > 1 else "")
-    position = document.position(tuple(problem.path.split(".")))
-    return text if position is None else f"{position}: {text}"
+def _error(document: Document, axes: tuple[Axis, ...], shape: tuple[int, ...], problem: Any) -> Mistake:
+    path = tuple(_written_path(document, problem.path).split("."))
+    message = problem.message + _cells(axes, shape, problem)
+    position = place(document, path, is_changed=False)
+    if axes and (position is None or position.kind != "change"):
+        return mistake_at(None, path, message)  # an axis may be to blame, which has no line here
+    return mistake_at(position, path, message)
 
 
 def _written_path(document: Document, path: str) -> str:
@@ -144,12 +144,24 @@ def _written_path(document: Document, path: str) -> str:
     return ".".join(parts)
 
 
-def _warning(document: Document, axes: tuple[Axis, ...], shape: tuple[int, ...], problem: Any) -> str:
-    text = f"{_written_path(document, problem.path)}: {problem.message}"
+def notices(
+    scenario: Scenario, axes: tuple[Axis, ...], shape: tuple[int, ...], problems: Iterable[Problem]
+) -> tuple[Notice, ...]:
+    """Return warnings as lines of text, with the first cell of a grid that each concerns."""
+    found = []
+    for problem in problems:
+        path = _written_path(scenario.document, problem.path)
+        text = f"{path}: {problem.message}{_cells(axes, shape, problem)}"
+        found.append(Notice(text, problem.code, path, problem.measured))
+    return tuple(found)
+
+
+def _cells(axes: tuple[Axis, ...], shape: tuple[int, ...], problem: Any) -> str:
+    """Return which cells of a sweep a problem concerns; nothing for a single job."""
     if not axes or problem.cells is None:
-        return text
+        return ""
     cell, n_concerned = _first_cell(axes, shape, problem.cells)
-    return f"{text} (cell {cell}; {n_concerned} of {int(np.prod(shape))} cells)"
+    return f" (cell {cell}; {n_concerned} of {int(np.prod(shape))} cells)"
 
 
 def _first_cell(axes: tuple[Axis, ...], shape: tuple[int, ...], cells: Any) -> tuple[str, int]:
@@ -160,7 +172,7 @@ def _first_cell(axes: tuple[Axis, ...], shape: tuple[int, ...], cells: Any) -> t
     return ", ".join(texts), int(concerned.sum())
 
 
-def _part_node(spec: ScenarioSpec) -> tuple[str, ...]:
+def _part_node(spec: ScenarioSpec) -> tuple[Notice, ...]:
     """Return one warning, with the numbers of the first case, if some job leaves part of its last node empty."""
     gpus, per_node = np.broadcast_arrays(spec.job.gpus, spec.job.gpus_per_node)
     part = np.flatnonzero(np.remainder(gpus, per_node))
@@ -168,10 +180,11 @@ def _part_node(spec: ScenarioSpec) -> tuple[str, ...]:
         return ()
     n_gpus, size = float(gpus.flat[part[0]]), float(per_node.flat[part[0]])
     nodes = f"{n_gpus / size:,.1f}" if n_gpus / size < 1e9 else f"{n_gpus / size:.3g}"
-    return (f"job.gpus: {n_gpus:,.0f} GPUs fill {nodes} nodes of {size:g}: the last node counts as a whole one",)
+    text = f"job.gpus: {n_gpus:,.0f} GPUs fill {nodes} nodes of {size:g}: the last node counts as a whole one"
+    return (Notice(text, "part-node", "job.gpus"),)
 
 
-def _unused(spec: ScenarioSpec) -> tuple[str, ...]:
+def _unused(spec: ScenarioSpec) -> tuple[Notice, ...]:
     """Return one warning for each thing that was given and changes nothing."""
     save, preflight = spec.checkpoint, spec.health_checks.preflight
     found = []
@@ -184,5 +197,5 @@ def _unused(spec: ScenarioSpec) -> tuple[str, ...]:
                 found.append(f"failures.{name}.{key}: has no effect without recovery.spares; add them or remove it")
         if preflight is not None and name in dict(preflight.catch_probability) and cause.repeat is None:
             path = f"health_checks.preflight.catch_probability.{name}"
-            found.append(f"{path}: has no effect, since failures.{name} has no repeat whose culprit could be caught")
-    return tuple(found)
+            found.append(f"{path}: has no effect, since failures.{name} has no repeat whose faulty node could be found")
+    return tuple(Notice(text, "no-effect", text.partition(":")[0]) for text in found)

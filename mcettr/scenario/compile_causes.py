@@ -11,7 +11,8 @@ from mcettr.model.distributions import Number, mean
 from mcettr.model.params import Cause
 from mcettr.model.physics import Profile, Repeat
 from mcettr.scenario.counts import compiled
-from mcettr.scenario.schema import FALSE_ALARM, ScenarioSpec
+from mcettr.scenario.names import FALSE_ALARM
+from mcettr.scenario.schema import ScenarioSpec
 from mcettr.scenario.schema_causes import CauseSpec
 
 _PIECES = 32

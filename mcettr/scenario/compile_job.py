@@ -12,7 +12,8 @@ from mcettr.model.physics import Incidents, Lemons, LocalTier, Maintenance, Rete
 from mcettr.model.problems import Cells, Problem, duration_text
 from mcettr.scenario.compile_causes import OLDEST, causes, gamma_shape
 from mcettr.scenario.compile_recovery import recovery, transfer_s
-from mcettr.scenario.schema import LEMON, ScenarioSpec
+from mcettr.scenario.names import LEMON
+from mcettr.scenario.schema import ScenarioSpec
 from mcettr.scenario.schema_fleet import LemonsSpec
 from mcettr.scenario.schema_job import CheckpointSpec, JobSpec, LocalSpec
 from mcettr.scenario.values import Stall

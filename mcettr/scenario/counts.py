@@ -11,7 +11,8 @@ from scipy import special
 
 from mcettr.model.counts import ALL, Counts
 from mcettr.model.distributions import Number
-from mcettr.scenario.laws import InnerError, nearest_of
+from mcettr.scenario.advice import nearest_of
+from mcettr.scenario.laws import InnerError
 from mcettr.scenario.values import read_count
 from mcettr.units import UnitError, parse_fraction, shown
 
@@ -63,7 +64,7 @@ def read_counts(value: object) -> Listed | Binomial:
     name, body = next(iter(value.items()))
     if name not in COUNT_LAWS:
         advice = nearest_of(str(name), COUNT_LAWS)
-        raise InnerError(f"expected a whole number, all, values or binomial, found {name!r}{advice}", (str(name),))
+        raise InnerError(f"expected a whole number, all, values or binomial, found {shown(name)}{advice}", (str(name),))
     example = "{values: {0: 0.5, 1: 0.5}}" if name == "values" else "{binomial: {n: 16, p: 0.8}}"
     if not isinstance(body, Mapping) or not body:
         raise InnerError(f"expected a mapping, found {shown(body)}; write it like {example}", (name,))
@@ -87,7 +88,7 @@ def _listed(body: Mapping[object, object]) -> Listed:
         text = str(key)
         count = _count(int(text) if text.isdecimal() and len(text) < 12 else key, where)
         if count in chances:
-            raise InnerError(f"expected each count once, found {key!r} again; keep one", where)
+            raise InnerError(f"expected each count once, found {shown(key)} again; keep one", where)
         chances[count] = _chance(value, where)
     total = math.fsum(chances.values())
     if abs(total - 1.0) > _WEIGHT_TOLERANCE:
@@ -106,7 +107,7 @@ def _chance(value: object, where: tuple[str, ...]) -> float:
 def _binomial(body: Mapping[object, object]) -> Binomial:
     for key in body:
         if key not in ("n", "p"):
-            raise InnerError(f"expected n and p, found {key!r}; write {{n: 16, p: 0.8}}", ("binomial", str(key)))
+            raise InnerError(f"expected n and p, found {shown(key)}; write {{n: 16, p: 0.8}}", ("binomial", str(key)))
     if len(body) < 2:
         raise InnerError("expected n and p, found one of them; write {n: 16, p: 0.8}", ("binomial",))
     n = _count(body["n"], ("binomial", "n"))

@@ -3,48 +3,23 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
 
-from mcettr.errors import ScenarioError
-
-Path = tuple[str, ...]
-Tree = dict[str, Any]
+from mcettr.errors import Mistake, ScenarioError
+from mcettr.scenario.place import DEEPEST, Document, Path, Position, Tree
+from mcettr.scenario.toml_text import read_toml
 
 _TAG = "tag:yaml.org,2002:"
-_DEEPEST = 40
 _MOST_VALUES = 100_000
 _LONGEST_NUMBER = 300
-
-
-@dataclass(frozen=True)
-class Position:
-    """Where a value was written: a file (or a word for what is none) and a line in it."""
-
-    file: str
-    line: int | None = None
-
-    def __str__(self) -> str:
-        """Return it as ``file:line``."""
-        return self.file if self.line is None else f"{self.file}:{self.line}"
-
-
-@dataclass(frozen=True)
-class Document:
-    """A tree of plain values (mappings with text keys, lists, numbers, text) and the positions of its paths."""
-
-    tree: Tree
-    positions: Mapping[Path, Position] = field(default_factory=dict)
-
-    def position(self, path: Path) -> Position | None:
-        """Return where the value at `path`, or else the nearest one around it, was written."""
-        for length in range(len(path), -1, -1):
-            if path[:length] in self.positions:
-                return self.positions[path[:length]]
-        return None
+_DIRECTIVE = re.compile(r"%YAML[ \t]+(\S+)")
+_FLAGS = {"true": True, "false": False}
+_NULLS = ("", "~", "null")
+_ODD_TEXT = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What the YAML reader raises, besides its own errors, on text that nobody should write."""
 
 
 def read_document(path: FilePath) -> Document:
@@ -56,18 +31,22 @@ def read_document(path: FilePath) -> Document:
         The file cannot be read, is not text, breaks the rules of its language or is no mapping.
     """
     text = _read_text(path)
-    return _read_toml(text, str(path)) if path.suffix.lower() == ".toml" else read_yaml(text, str(path))
+    return read_toml(text, str(path)) if path.suffix.lower() == ".toml" else read_yaml(text, str(path))
 
 
 def _read_text(path: FilePath) -> str:
+    file = str(path)
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ScenarioError(f"{path}: expected a readable file, found {reason!r}; check the path") from None
+        message = f"expected a readable file, found {reason!r}; check the path"
     except UnicodeDecodeError as error:
-        message = f"expected UTF-8 text, found byte {error.object[error.start]:#04x} at offset {error.start}"
-        raise ScenarioError(f"{path}: {message}; save the file as UTF-8") from None
+        found = f"found byte {error.object[error.start]:#04x} at offset {error.start}"
+        message = f"expected UTF-8 text, {found}; save the file as UTF-8"
+    except ValueError:  # a null character in the name
+        message = "expected the name of a file, found one with a null character; correct it"
+    raise ScenarioError(Mistake(message, file=file))
 
 
 def read_yaml(text: str, file: str) -> Document:
@@ -77,25 +56,15 @@ def read_yaml(text: str, file: str) -> Document:
     Position(file='a.yaml', line=1)
     """
     node = _compose(text, file)
-    positions: dict[Path, Position] = {}
-    tree = _plain(node, (), positions, file) if node is not None else None
-    return Document(_mapping(tree, file), positions)
-
-
-def _mapping(tree: object, file: str) -> Tree:
+    reader = _Reader(file)
+    tree = reader.plain(node, ()) if node is not None else None
+    if reader.mistakes:
+        raise ScenarioError(*reader.mistakes)
     if not isinstance(tree, dict):
         found = "an empty file" if tree is None else f"a {'list' if isinstance(tree, list) else type(tree).__name__}"
-        raise ScenarioError(f"{file}: expected a mapping of sections, found {found}; begin it with 'job:'")
-    return tree
-
-
-def one_line(text: str) -> str:
-    """Return `text` with what a terminal would not print written out, so that an error is one line.
-
-    >>> one_line("a\\nb")
-    'a\\\\nb'
-    """
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+        message = f"expected a mapping of sections, found {found}; begin it with 'job:'"
+        raise ScenarioError(Mistake(message, file=file))
+    return Document(tree, reader.positions)
 
 
 def parse_scalar(text: str) -> object:
@@ -106,123 +75,116 @@ def parse_scalar(text: str) -> object:
     """
     try:
         node = _compose(text, "value")
-        return text if node is None else _plain(node, (), {}, "value")
+        reader = _Reader("value")
+        value = text if node is None else reader.plain(node, ())
     except ScenarioError:
         return text
+    return text if reader.mistakes else value
 
 
 def _compose(text: str, file: str) -> Any:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
+    _check_version(text, file)
     try:
-        return YAML(typ="safe", pure=True).compose(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an anchor that is used twice
+            return YAML(typ="safe", pure=True).compose(text)
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = Position(file, mark.line + 1 if mark is not None else None)
-        problem = getattr(error, "problem", None) or str(error)
-        raise ScenarioError(
-            f"{where}: expected YAML, found an error: {' '.join(problem.split())}; correct it"
-        ) from None
+        problem = " ".join((getattr(error, "problem", None) or str(error)).split())
+        line = mark.line + 1 if mark is not None else None
+        message = f"expected YAML, found an error: {problem}; correct it"
     except RecursionError:
-        raise ScenarioError(f"{file}: expected a scenario, found very deep nesting; flatten it") from None
+        line, message = None, "expected a scenario, found very deep nesting; flatten it"
+    except _ODD_TEXT:
+        line, message = None, "expected YAML, found what its reader cannot make sense of; write it in a plainer way"
+    raise ScenarioError(Mistake(message, file=file, line=line))
 
 
-def _plain(node: Any, path: Path, positions: dict[Path, Position], file: str) -> Any:
-    """Return the plain value of a YAML node, and note the position of everything inside."""
-    position = Position(file, node.start_mark.line + 1)
-    positions.setdefault(path, position)
-    if len(path) > _DEEPEST or len(positions) > _MOST_VALUES:  # an anchor inside itself, or a bomb of them
-        raise ScenarioError(f"{position}: expected a scenario, found very deep nesting; flatten it")
-    tag = str(node.tag).removeprefix(_TAG)
-    if tag == "map":
-        return _plain_mapping(node, path, positions, file)
-    if tag == "seq":
-        return [_plain(child, (*path, str(i)), positions, file) for i, child in enumerate(node.value)]
-    return _plain_scalar(node.value, tag, position)
+def _check_version(text: str, file: str) -> None:
+    """Refuse a directive that asks for another YAML: in version 1.1 `12:30` is a number and `no` a flag."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not line.startswith(("%", "#")):
+            return
+        match = _DIRECTIVE.match(line)
+        if match and match[1] != "1.2":
+            message = f"expected YAML 1.2, found the directive %YAML {match[1]}; remove the line"
+            raise ScenarioError(Mistake(message, file=file, line=number))
 
 
-def _plain_mapping(node: Any, path: Path, positions: dict[Path, Position], file: str) -> Tree:
-    tree: Tree = {}
-    for key_node, child in node.value:
-        position = Position(file, key_node.start_mark.line + 1)
-        if not isinstance(key_node.value, str):
-            raise ScenarioError(f"{position}: expected a word as a key, found a list or mapping; write 'key: value'")
-        key = key_node.value
-        inner = (*path, key)
-        if key in tree:
-            first, noun = positions[inner].line, "cause" if path == ("failures",) else "key"
-            where = f"{position}: {one_line('.'.join(inner))}"
-            raise ScenarioError(
-                f"{where}: expected each {noun} once, found a duplicated {noun} (line {first}); keep one"
-            )
-        positions[inner] = position
-        tree[key] = _plain(child, inner, positions, file)
-    return tree
+@dataclass
+class _Reader:
+    """The reading of one YAML text: where its values are, and what is wrong with them."""
+
+    file: str
+    positions: dict[Path, Position] = field(default_factory=dict)
+    mistakes: list[Mistake] = field(default_factory=list)
+
+    def plain(self, node: Any, path: Path) -> Any:
+        """Return the plain value of a YAML node, and note the position of everything inside."""
+        from ruamel.yaml.nodes import MappingNode, SequenceNode
+
+        line = node.start_mark.line + 1
+        self.positions.setdefault(path, Position(self.file, line))
+        if len(path) > DEEPEST or len(self.positions) > _MOST_VALUES:  # an anchor inside itself, or a bomb of them
+            message = "expected a scenario, found very deep nesting; flatten it"
+            raise ScenarioError(Mistake(message, file=self.file, line=line))
+        tag = str(node.tag).removeprefix(_TAG)
+        if isinstance(node, MappingNode) and tag == "map":
+            return self._mapping(node, path)
+        if isinstance(node, SequenceNode) and tag == "seq":
+            return [self.plain(child, (*path, str(i))) for i, child in enumerate(node.value)]
+        if isinstance(node.value, str):
+            try:
+                return _scalar(node.value, tag)
+            except ScenarioError as error:
+                return self._wrong(str(error), path, line)
+        return self._wrong(f"expected a plain value, found the tag {tag!r}; remove it", path, line)
+
+    def _wrong(self, message: str, path: Path, line: int) -> None:
+        self.mistakes.append(Mistake(message, ".".join(path) or None, self.file, line))
+
+    def _mapping(self, node: Any, path: Path) -> Tree:
+        tree: Tree = {}
+        for key_node, child in node.value:
+            line, key = key_node.start_mark.line + 1, key_node.value
+            if not isinstance(key, str):
+                self._wrong("expected a word as a key, found a list or mapping; write 'key: value'", path, line)
+                continue
+            inner = (*path, key)
+            if key in tree:
+                first, noun = self.positions[inner].line, "cause" if path == ("failures",) else "key"
+                found = f"found a duplicated {noun} (line {first}); keep one"
+                self._wrong(f"expected each {noun} once, {found}", inner, line)
+                continue
+            if node.flow_style and key.isdecimal() and child.value == "" and tree:
+                before = list(tree)[-1]
+                message = f"expected a number without a thousands separator, found {tree[before]},{key}"
+                self._wrong(f"{message}; write {tree[before]}{key}", (*path, before), line)
+                continue
+            self.positions[inner] = Position(self.file, line)
+            tree[key] = self.plain(child, inner)
+        return tree
 
 
-def _plain_scalar(text: str, tag: str, position: Position) -> Any:
-    if tag == "null":
-        return None
-    if tag == "bool":
-        return text.lower() == "true"
-    if tag in ("int", "float") and len(text) > _LONGEST_NUMBER:
-        raise ScenarioError(f"{position}: expected a number, found one of {len(text)} digits; shorten it")
-    if tag == "int":
-        return int(text, 0) if text.lstrip("+-").lower().startswith(("0x", "0o", "0b")) else int(text)
-    if tag == "float":
-        return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+def _scalar(text: str, tag: str) -> Any:
+    """Return the value of a scalar with its tag, which may be one that the user wrote (`!!int 8.5`)."""
     if tag in ("str", "timestamp", "merge"):
         return text
-    raise ScenarioError(f"{position}: expected a plain value, found the tag {tag!r}; remove it")
-
-
-def _read_toml(text: str, file: str) -> Document:
+    if tag == "null" and text.lower() in _NULLS:
+        return None
+    if tag == "bool" and text.lower() in _FLAGS:
+        return _FLAGS[text.lower()]
+    if tag in ("int", "float") and len(text) > _LONGEST_NUMBER:
+        raise ScenarioError(f"expected a number, found one of {len(text)} digits; shorten it")
     try:
-        tree = tomllib.loads(text)
-    except ValueError as error:  # also a whole number of thousands of digits
-        match = re.search(r"\(at line (\d+), column \d+\)", str(error))
-        where = Position(file, int(match[1]) if match else None)
-        problem = re.sub(r"\s*\(at .*\)", "", str(error))
-        raise ScenarioError(f"{where}: expected TOML, found an error: {problem}; correct it") from None
-    except RecursionError:
-        raise ScenarioError(f"{file}: expected a scenario, found very deep nesting; flatten it") from None
-    return Document(plain_tree(tree), {(): Position(file), **_toml_positions(text, file)})
-
-
-def _toml_positions(text: str, file: str) -> dict[Path, Position]:
-    """Return the lines of tables and of keys at the start of a line (keys of inline tables share their line)."""
-    positions: dict[Path, Position] = {}
-    table: Path = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\s*\[([^\[\]]+)\]", line)
-        entry = re.match(r"""\s*([\w"'. \t-]+?)\s*=""", line)
-        if header:
-            table = _toml_key(header[1])
-        path = table if header else (*table, *_toml_key(entry[1])) if entry else ()
-        for length in range(1, len(path) + 1):
-            positions.setdefault(path[:length], Position(file, number))
-    return positions
-
-
-def _toml_key(text: str) -> Path:
-    return tuple(part.strip().strip("\"'") for part in text.split("."))
-
-
-def plain_tree(source: Mapping[Any, Any]) -> Tree:
-    """Return a deep copy with text keys, lists for sequences and Python numbers for NumPy's.
-
-    >>> plain_tree({"uniform": ("1 s", "2 s"), 0.5: {}})
-    {'uniform': ['1 s', '2 s'], '0.5': {}}
-    """
-    return {str(key): plain_value(value) for key, value in source.items()}
-
-
-def plain_value(value: object) -> Any:
-    """Return `value` with its mappings, sequences and NumPy scalars made plain."""
-    if isinstance(value, Mapping):
-        return plain_tree(value)
-    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-        return [plain_value(item) for item in value]
-    item = getattr(value, "item", None)
-    return item() if callable(item) and getattr(value, "ndim", None) == 0 else value
+        if tag == "int":
+            return int(text, 0) if text.lstrip("+-").lower().startswith(("0x", "0o", "0b")) else int(text)
+        if tag == "float":
+            return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+    except ValueError:
+        noun = "a whole number" if tag == "int" else "a number"
+        raise ScenarioError(f"expected {noun}, found {text!r}; correct it, or remove its tag") from None
+    raise ScenarioError(f"expected a plain value, found {text!r} with the tag {tag!r}; remove the tag")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from itertools import pairwise
 from statistics import NormalDist
 from typing import TypeVar
 
 from mcettr.model.distributions import Distribution, fixed
+from mcettr.scenario.advice import nearest_of
 from mcettr.units import LARGEST_NUMBER, UnitError, parse_duration_s, parse_fraction, shown
 
 LAW_KINDS = ("lognormal", "exponential", "gamma", "weibull", "uniform", "quantiles", "mixture")
@@ -21,6 +21,8 @@ ALTERNATIVES: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 """For each law of named numbers, its numbers; of the names in one inner tuple exactly one is given."""
 
+_SHAPES = {"cv": (1e-9, 1000.0), "sigma": (1e-9, 20.0), "shape": (0.02, 1000.0)}
+"""The least and the largest width of a distribution: beyond, means and tables of it lose all digits."""
 _WEIGHT_TOLERANCE = 1e-9
 _T = TypeVar("_T")
 
@@ -59,26 +61,16 @@ def parse_law(value: object, *, allow_never: bool = False) -> Distribution:
         return fixed(_duration(value, (), allow_never=allow_never))
     if len(value) != 1:
         found = "an empty mapping" if not value else ", ".join(str(key) for key in value)
-        raise InnerError(f"expected the name of one law ({', '.join(LAW_KINDS)}), found {found}; keep one")
+        raise InnerError(f"expected the name of one distribution ({', '.join(LAW_KINDS)}), found {found}; keep one")
     kind, body = next(iter(value.items()))
     if kind not in LAW_KINDS:
-        raise InnerError(f"expected a law ({', '.join(LAW_KINDS)}), found {kind!r}{nearest_of(str(kind), LAW_KINDS)}")
+        raise InnerError(f"expected a distribution, found {shown(kind)}{nearest_of(str(kind), LAW_KINDS)}")
     try:
         if kind == "mixture":
             return _mixture(body, allow_never=allow_never)
         return _uniform(body) if kind == "uniform" else _quantiles(body) if kind == "quantiles" else _named(kind, body)
     except InnerError as error:
         raise InnerError(str(error), (kind, *error.where)) from None
-
-
-def nearest_of(found: str, known: Sequence[str]) -> str:
-    """Return advice, to end a message with, that names the known word nearest to `found`.
-
-    >>> nearest_of("gama", LAW_KINDS)
-    "; did you mean 'gamma'?"
-    """
-    close = get_close_matches(found, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
 
 
 def inside(where: tuple[str, ...], read: Callable[[object], _T], value: object) -> _T:
@@ -97,7 +89,7 @@ def _duration(value: object, where: tuple[str, ...], *, allow_never: bool = Fals
         raise InnerError("expected a duration such as '5 min', found 'never'; only a detection may take forever", where)
     if positive and duration_s == 0:
         raise InnerError(
-            f"expected a duration above 0, found {shown(value)}; write a small one, or 0 s as the whole law", where
+            f"expected a duration above 0, found {shown(value)}; write a small one, or 0 s as the whole value", where
         )
     return duration_s
 
@@ -107,6 +99,14 @@ def _number(value: object, where: tuple[str, ...]) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LARGEST_NUMBER:
         raise InnerError(f"expected a number above 0 without a unit, found {shown(value)}; write it like 1.5", where)
     return float(value)
+
+
+def _shape(value: object, name: str) -> float:
+    """Return a number that says how wide a distribution is, within what can be computed."""
+    number, (low, high) = _number(value, (name,)), _SHAPES[name]
+    if not low <= number <= high:
+        raise InnerError(f"expected {low:g} to {high:g}, found {shown(value)}; write such a number", (name,))
+    return number
 
 
 def _named(kind: str, body: object) -> Distribution:
@@ -119,14 +119,14 @@ def _named(kind: str, body: object) -> Distribution:
         )
     for key in body:
         if key not in known:
-            raise InnerError(f"expected {wanted}, found {key!r}{nearest_of(str(key), known)}", (str(key),))
+            raise InnerError(f"expected {wanted}, found {shown(key)}{nearest_of(str(key), known)}", (str(key),))
     for group in names:
         given = [name for name in group if name in body]
         if len(given) != 1:
             found = " and ".join(given) or "neither" if len(group) > 1 else "nothing"
             raise InnerError(f"expected {' or '.join(group)} (one of them), found {found}; give {wanted}")
     times = {n: _duration(body[n], (n,), positive=True) for n in ("mean", "median", "scale") if n in body}
-    shapes = {n: _number(body[n], (n,)) for n in ("cv", "sigma", "shape") if n in body}
+    shapes = {n: _shape(body[n], n) for n in ("cv", "sigma", "shape") if n in body}
     try:
         return _from_numbers(kind, times, shapes)
     except OverflowError:
@@ -183,19 +183,19 @@ def _probability(key: object) -> float:
     except UnitError:
         p = math.nan
     if not 0 < p < 1:
-        raise InnerError(f"expected a probability between 0 and 1, found {key!r}; write it like 0.9", (str(key),))
+        raise InnerError(f"expected a probability between 0 and 1, found {shown(key)}; write it like 0.9", (str(key),))
     return p
 
 
 def _mixture(body: object, *, allow_never: bool) -> Distribution:
     if not isinstance(body, Sequence) or isinstance(body, str) or not body:
         raise InnerError(
-            f"expected pairs such as [[0.9, 30 s], [0.1, 1 h]], found {shown(body)}; list [weight, law] pairs"
+            f"expected pairs such as [[0.9, 30 s], [0.1, 1 h]], found {shown(body)}; list [weight, time] pairs"
         )
     weights, parts = [], []
     for index, pair in enumerate(body):
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-            raise InnerError(f"expected [weight, law], found {shown(pair)}; write it like [0.9, 30 s]", (str(index),))
+            raise InnerError(f"expected [weight, time], found {shown(pair)}; write it like [0.9, 30 s]", (str(index),))
         weights.append(inside((str(index), "0"), parse_fraction, pair[0]))
         parts.append(inside((str(index), "1"), lambda law: parse_law(law, allow_never=allow_never), pair[1]))
     total = math.fsum(weights)

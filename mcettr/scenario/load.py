@@ -8,24 +8,30 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from mcettr.errors import ScenarioError
-from mcettr.scenario.document import Document, Position, one_line, plain_tree, read_document
+from mcettr.scenario.document import read_document
 from mcettr.scenario.merge import merged
+from mcettr.scenario.mistakes import mistake_at, mistakes
+from mcettr.scenario.place import Document, Position, plain_tree
 from mcettr.scenario.presets import FieldSource, preset_names, read_preset
-from mcettr.scenario.scenario import Scenario, apply_overrides, remaining, report
+from mcettr.scenario.scenario import Scenario, apply_overrides, remaining
 from mcettr.units import shown
 
 _FILE_ENDINGS = (".yaml", ".yml", ".toml")
+_OF_SWEEPS = ("axes", "scenario")
+"""Keys at the top that sweep files have and scenarios have not."""
 _Resolved = tuple[Document, dict[str, FieldSource]]
 
 
-def load(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Mapping[str, object] | None = None) -> Scenario:
+def load(
+    source: Scenario | str | os.PathLike[str] | Mapping[str, Any], overrides: Mapping[str, object] | None = None
+) -> Scenario:
     """Return the scenario that a preset, a file or a mapping describes.
 
     Parameters
     ----------
-    source : str, path or mapping
+    source : Scenario, str, path or mapping
         The name of a preset, a file (ends in .yaml, .yml or .toml, or has a path separator), or the sections
-        themselves.
+        themselves; a scenario that is loaded already stays what it is.
     overrides : mapping, optional
         Values to set by dotted path, see `Scenario.replace`. They are in place before the scenario is checked, so
         they may supply what it lacks.
@@ -36,20 +42,29 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Mapping[
     Raises
     ------
     ScenarioError
-        What was found cannot be read; the one-line message names the file, the line and the field.
+        What was found cannot be read; `errors` lists all that is wrong, each with the file, the line and the field.
     """
-    if isinstance(source, Mapping):
-        document, sources = _inherit(Document(plain_tree(source)), {}, FilePath(), ())
+    return load_at(source, {} if overrides is None else overrides)
+
+
+def load_at(source: object, overrides: Mapping[str, object], origins: Mapping[str, Position] | None = None) -> Scenario:
+    """Return the same; `origins` says where each override was written."""
+    if isinstance(source, Scenario):
+        resolved: _Resolved = source.document, dict(source.sources)
+    elif isinstance(source, Document):
+        resolved = _inherit(source, {}, FilePath(), ())
+    elif isinstance(source, Mapping):
+        resolved = _inherit(Document(plain_tree(source)), {}, FilePath(), ())
     else:
-        if not isinstance(source, (str, os.PathLike)):
+        name = os.fspath(source) if isinstance(source, os.PathLike) else source
+        if not isinstance(name, str):
             found = f"{shown(source)} ({type(source).__name__})"
-            raise ScenarioError(one_line(f"expected a preset name, a file or a mapping, found {found}; give one"))
-        name = source if isinstance(source, str) else os.path.join(os.curdir, os.fspath(source))
-        document, sources = _resolve(name, FilePath(), ())
-    scenario = apply_overrides(document, sources, overrides or {})
+            raise ScenarioError(f"expected a preset name, a file or a mapping, found {found}; give one")
+        resolved = _resolve(name if isinstance(source, str) else os.path.join(os.curdir, name), FilePath(), ())
+    scenario = apply_overrides(*resolved, overrides, origins)
     if isinstance(scenario, Scenario):
         return scenario
-    raise ScenarioError(report(*scenario))
+    raise ScenarioError(*scenario)
 
 
 def is_file_name(source: str) -> bool:
@@ -66,7 +81,7 @@ def _resolve(source: str, folder: FilePath, chain: tuple[str, ...]) -> _Resolved
     """Return the document called `source`, seen from `folder`, with everything it inherits."""
     if not is_file_name(source):
         preset = read_preset(source)
-        document = Document(plain_tree(preset.scenario), {(): Position(f"preset {source}")})
+        document = Document(plain_tree(preset.scenario), {(): Position(f"preset {source}", kind="preset")})
         return _inherit(document, dict(preset.fields), FilePath(), (*chain, source))
     path = folder / source
     return _inherit(read_document(path), {}, path.parent, (*chain, os.path.realpath(path)))
@@ -76,34 +91,50 @@ def _inherit(
     document: Document, sources: Mapping[str, FieldSource], folder: FilePath, chain: tuple[str, ...]
 ) -> _Resolved:
     """Return `document` on top of what it extends; `chain` holds the names that led here, its own last."""
+    _refuse_sweep(document)
     tree = dict(document.tree)
     if "extends" not in tree:
         return document, dict(sources)
     parent = tree.pop("extends")
-    where = ": ".join(str(part) for part in (document.position(("extends",)), "extends") if part)
     if not isinstance(parent, str):
-        raise ScenarioError(f"{where}: expected a preset or a file, found {shown(parent)}; write one name")
-    key = os.path.realpath(folder / parent) if is_file_name(parent) else parent
+        raise _of_extends(document, f"expected a preset or a file, found {shown(parent)}; write one name")
+    key = os.path.realpath(folder / parent) if is_file_name(parent) and "\0" not in parent else parent
     if key in chain:
         names = " -> ".join(os.path.basename(name) for name in (*chain[chain.index(key) :], key))
-        raise ScenarioError(f"{where}: expected a chain that ends, found the circle {names}; remove one extends")
-    _check_parent(parent, folder, where)
+        raise _of_extends(document, f"expected a chain that ends, found the circle {names}; remove one extends")
+    _check_parent(document, parent, folder)
     base, base_sources = _resolve(parent, folder, chain)
-    result, touched, faults = merged(base, Document(tree, document.positions))
+    change = Document(tree, document.positions)
+    result, touched, faults = merged(base, change)
     if faults:
-        raise ScenarioError(report(Document(tree, document.positions), faults))
+        raise ScenarioError(*mistakes(change, faults))
     return result, {**remaining(base_sources, touched), **sources}
 
 
-def _check_parent(parent: str, folder: FilePath, where: str) -> None:
+def _refuse_sweep(document: Document) -> None:
+    """Say which command runs a file that is a sweep."""
+    key = next((key for key in _OF_SWEEPS if key in document.tree), None)
+    if key is None:
+        return
+    position = document.position((key,))
+    file = position.file if position is not None and position.kind == "file" else "FILE"
+    message = f"expected a scenario, found a sweep file (it has {key}); run it with `mcettr sweep {file}`"
+    raise ScenarioError(mistake_at(position, (), message))
+
+
+def _of_extends(document: Document, message: str) -> ScenarioError:
+    return ScenarioError(mistake_at(document.position(("extends",)), ("extends",), message))
+
+
+def _check_parent(document: Document, parent: str, folder: FilePath) -> None:
     """Refuse a parent that is not there, with the line that asks for it."""
     if is_file_name(parent):
-        if not (folder / parent).is_file():
-            raise ScenarioError(
-                f"{where}: expected a file to build on, found none at {folder / parent}; check the path"
-            )
+        path = folder / parent
+        if "\0" in parent or not path.is_file():
+            message = f"expected a file to build on, found none at {shown(str(path))[1:-1]}; check the path"
+            raise _of_extends(document, message)
     elif parent not in preset_names():
         try:
             read_preset(parent)
         except ScenarioError as error:
-            raise ScenarioError(f"{where}: {error}") from None
+            raise _of_extends(document, str(error)) from None

@@ -7,17 +7,20 @@ there, and a value given in one of several exclusive forms removes the other for
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
+from mcettr.scenario.advice import nearest
 from mcettr.scenario.counts import is_counts_mapping
-from mcettr.scenario.document import Document, Path, Position, Tree
 from mcettr.scenario.laws import ALTERNATIVES, LAW_KINDS, is_law_mapping
+from mcettr.scenario.names import LEMON
 from mcettr.scenario.phases import PHASE_KEYS
-from mcettr.scenario.schema import LEMON
-from mcettr.scenario.validate import Fault, known_keys, nearest
+from mcettr.scenario.place import Document, Fault, Path, Position, Tree
+from mcettr.scenario.sections import known_keys
+from mcettr.units import shown
 
+_MOST_NAMED = 5
 _FORMS: dict[str, tuple[frozenset[str], ...]] = {
     "cause": (
         *(frozenset({"rate"}), frozenset({"mtbf"}), frozenset({"count", "exposure"}), frozenset({"every"})),
@@ -65,7 +68,8 @@ class _Merge:
             inner, old = (*path, key), target.get(key)
             if value is None and key not in target:
                 advice = nearest(key, tuple(target)) if target else "delete the line"
-                self.faults.append(Fault(inner, f"expected an entry to remove, found none called {key!r}; {advice}"))
+                found = f"found none called {shown(key)}; {advice}"
+                self.faults.append(Fault(inner, f"expected an entry to remove, {found}"))
             elif value is None:
                 self._remove(target, inner)
             elif _is_section(old) and _is_section(value):
@@ -76,8 +80,11 @@ class _Merge:
                 self._put(target, inner, value)
 
     def _remove(self, target: Tree, path: Path) -> None:
+        """Take an entry away; its position is where that was asked for, which is to blame if it is missed."""
         self._forget(path)
         del target[path[-1]]
+        if (position := self.change.position(path)) is not None:
+            self.positions[path] = position
 
     def _put(self, target: Tree, path: Path, value: object) -> None:
         self._forget(path)
@@ -114,7 +121,7 @@ def is_whole(value: object) -> TypeGuard[Tree]:
 
 
 def overridden(
-    base: Document, overrides: Mapping[Path, object], origin: Position
+    base: Document, overrides: Mapping[Path, object], origins: Mapping[Path, Position]
 ) -> tuple[Document, frozenset[Path], list[Fault]]:
     """Return `base` with each value set at its path, the paths that changed, and the faults found on the way."""
     document, touched, faults = base, frozenset[Path](), []
@@ -123,7 +130,7 @@ def overridden(
         if fault is not None:
             faults.append(fault)
             continue
-        document, more, found = merged(document, _single(document, path, value, origin))
+        document, more, found = merged(document, _single(document, path, value, origins[path]))
         touched, faults = touched | more, faults + found
     for path, value in overrides.items():
         if value is not None and not faults and value_at(document.tree, path) is None:
@@ -149,6 +156,11 @@ def _nested(path: Path, value: object) -> Tree:
     return value  # type: ignore[return-value]
 
 
+def _last_names(found: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Return the paths that end in the name that was found."""
+    return tuple(path for path in known if path.endswith(f".{found}"))
+
+
 def value_at(tree: object, path: Path) -> Any:
     """Return the raw value at `path`, or None where there is none."""
     for key in path:
@@ -158,15 +170,25 @@ def value_at(tree: object, path: Path) -> Any:
 
 def unknown_path(tree: Tree, path: Path, value: object) -> Fault | None:
     """Return a fault if nothing can be set at `path`; a whole cause may be new."""
-    known = known_paths(tree)
-    dotted = ".".join(path)
     new_cause = len(path) == 2 and path[0] == "failures" and isinstance(value, dict)
-    if dotted in known or new_cause:
+    if new_cause or _is_known(tree, path):
         return None
-    advice = nearest(dotted, known)
+    dotted, known = ".".join(path), known_paths(tree)
+    same = _last_names(dotted, known)
+    advice = f"did you mean {' or '.join(map(repr, same))}?" if 0 < len(same) <= _MOST_NAMED else nearest(dotted, known)
     if len(path) > 2 and path[0] == "failures" and value_at(tree, path[:2]) is None:
         advice = f"set a new cause as a whole, '{'.'.join(path[:2])}={{{path[2]}: ...}}'; for a known one, {advice}"
-    return Fault(path, f"expected a known field, found {dotted!r}; {advice}")
+    return Fault(path, f"expected a known field, found {shown(dotted)}; {advice} (`mcettr fields` lists all)")
+
+
+def _is_known(tree: Tree, path: Path) -> bool:
+    """Return whether `path` is one of `known_paths`, without making them all."""
+    value: object = tree
+    for length, key in enumerate(path):
+        if key not in _keys_below(tree, path[:length], value):
+            return False
+        value = value.get(key) if isinstance(value, dict) else None
+    return bool(path)
 
 
 def known_paths(tree: Tree) -> tuple[str, ...]:
@@ -180,17 +202,23 @@ def known_paths(tree: Tree) -> tuple[str, ...]:
     def add(path: Path, value: object) -> None:
         if path:
             paths[".".join(path)] = None
-        keys = dict.fromkeys(known_keys(path))
-        if isinstance(value, dict):
-            keys.update(dict.fromkeys(value))
-        if path and path[-1] in LAW_KINDS:
-            keys.update(dict.fromkeys(name for group in ALTERNATIVES.get(path[-1], ()) for name in group))
-        if len(path) == 3 and path[:2] == ("recovery", "startup") and not is_whole(value):
-            keys.update(dict.fromkeys(PHASE_KEYS))
-        if path and path[-1] == "catch_probability":
-            keys.update(dict.fromkeys((*tree.get("failures", ()), LEMON)))
-        for key in keys:
+        for key in _keys_below(tree, path, value):
             add((*path, key), value.get(key) if isinstance(value, dict) else None)
 
     add((), tree)
     return tuple(paths)
+
+
+def _keys_below(tree: Tree, path: Path, value: object) -> dict[str, None]:
+    """Return the keys that can be set in what stands at `path`, which is `value`."""
+    keys = dict.fromkeys(known_keys(path))
+    if isinstance(value, dict):
+        keys.update(dict.fromkeys(value))
+    if path and path[-1] in LAW_KINDS:
+        keys.update(dict.fromkeys(name for group in ALTERNATIVES.get(path[-1], ()) for name in group))
+    if len(path) == 3 and path[:2] == ("recovery", "startup") and not is_whole(value):
+        keys.update(dict.fromkeys(PHASE_KEYS))
+    if path and path[-1] == "catch_probability":
+        causes = tree.get("failures")
+        keys.update(dict.fromkeys((*(causes if isinstance(causes, dict) else ()), LEMON)))
+    return keys

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mcettr.model.distributions import Distribution
-from mcettr.scenario.laws import InnerError, is_law_mapping, nearest_of, parse_law
+from mcettr.scenario.advice import nearest_of
+from mcettr.scenario.laws import InnerError, is_law_mapping, parse_law
 from mcettr.units import UnitError, shown
 
 PREFLIGHT = "preflight"
@@ -47,7 +48,7 @@ def read_startup(value: object) -> tuple[tuple[str, Phase], ...]:
         return (("startup", Phase(parse_law(value))),)
     for key in PHASE_KEYS:
         if key in value:
-            advice = f"found {key!r}; put it below a name, 'communicator: {{{key}: ...}}'"
+            advice = f"found {shown(key)}; put it below a name, 'communicator: {{{key}: ...}}'"
             raise InnerError(f"expected the names of phases, {advice}", (key,))
     return tuple((str(name), _phase(str(name), body)) for name, body in value.items())
 
@@ -65,7 +66,7 @@ def _with_keys(body: Mapping[str, object]) -> Phase:
     for key in body:
         if key not in PHASE_KEYS:
             advice = nearest_of(str(key), PHASE_KEYS)
-            raise InnerError(f"expected {', '.join(PHASE_KEYS)}, found {key!r}{advice}", (str(key),))
+            raise InnerError(f"expected {', '.join(PHASE_KEYS)}, found {shown(key)}{advice}", (str(key),))
     given = [key for key in _TIMES if key in body]
     if len(given) != 1:
         found = " and ".join(given) or "neither"

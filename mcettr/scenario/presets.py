@@ -10,6 +10,7 @@ from importlib.resources.abc import Traversable
 from typing import Any, Literal
 
 from mcettr.errors import ScenarioError
+from mcettr.units import shown
 
 Status = Literal["published", "derived", "assumed"]
 
@@ -95,6 +96,7 @@ def read_preset(name: str) -> Preset:
 
 
 def _unknown(name: str) -> str:
-    near = get_close_matches(name, preset_names(), n=1, cutoff=0.4)
+    near = get_close_matches(name[:80], preset_names(), n=1, cutoff=0.4)
     advice = f"did you mean {near[0]!r}? " if near else ""
-    return f"preset {name!r}: expected the name of a preset, found none so called; {advice}`mcettr presets` lists them"
+    found = f"found none so called; {advice}`mcettr presets` lists them"
+    return f"preset {shown(name)}: expected the name of a preset, {found}"

@@ -8,12 +8,18 @@ from typing import Literal
 
 from mcettr.model.physics import WhenExhausted
 from mcettr.scenario import values
-from mcettr.scenario.laws import InnerError, inside, is_law_mapping, nearest_of, parse_law
+from mcettr.scenario.laws import InnerError, inside, is_law_mapping, parse_law
 from mcettr.units import UnitError, parse_fraction, shown
 
 Requeue = Literal["when_needed", "always"]
 _REQUEUE: tuple[Requeue, ...] = ("when_needed", "always")
 _WHEN_EXHAUSTED: tuple[WhenExhausted, ...] = ("wait", "queue", "shrink")
+
+
+_FORMS = (
+    "write the mean of an exponential time, 'repair: 1 d', or both branches, "
+    "'repair: {quick: {share: 0.7, mean: 1 h}, slow: {mean: 2 d}}'"
+)
 
 
 def read_spare_count(value: object) -> float:
@@ -66,8 +72,7 @@ def read_repair(value: object) -> Repair:
     law = parse_law(value)
     mean_s = law.values[0]
     if law.kind not in ("fixed", "exponential") or mean_s == 0:
-        example = "'2 d' (the mean of an exponential time), or {quick: {share: 0.7, mean: 1 h}, slow: {mean: 2 d}}"
-        raise UnitError(f"expected a mean above 0 or two branches, found {shown(value)}; write {example}")
+        raise UnitError(f"expected a mean above 0 or two branches, found {shown(value)}; {_FORMS}")
     return Repair(0.0, mean_s, mean_s)
 
 
@@ -76,7 +81,7 @@ def _two_branches(value: dict[str, object]) -> Repair:
     numbers: dict[tuple[str, str], float] = {}
     for branch, body in value.items():
         if branch not in names:
-            raise InnerError(f"expected quick and slow, found {branch!r}{nearest_of(branch, tuple(names))}", (branch,))
+            raise InnerError(f"expected quick and slow, found {shown(branch)}; {_FORMS}", (branch,))
         if not isinstance(body, dict) or set(body) != set(names[branch]):
             wanted = "{share: 0.7, mean: 1 h}" if branch == "quick" else "{mean: 2 d}"
             raise InnerError(f"expected {' and '.join(names[branch])}, found {shown(body)}; write {wanted}", (branch,))
@@ -84,5 +89,5 @@ def _two_branches(value: dict[str, object]) -> Repair:
             read = parse_fraction if name == "share" else values.read_positive_duration_s
             numbers[branch, name] = inside((branch, name), read, number)
     if len(value) < 2:
-        raise UnitError(f"expected quick and slow, found {', '.join(value) or 'neither'}; give both, or one mean")
+        raise UnitError(f"expected quick and slow, found {', '.join(value) or 'neither'}; {_FORMS}")
     return Repair(numbers["quick", "share"], numbers["quick", "mean"], numbers["slow", "mean"])

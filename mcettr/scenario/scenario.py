@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import copy
+import html
 import io
-from collections.abc import Hashable, Mapping, Sequence
+import re
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcettr.errors import ScenarioError
-from mcettr.scenario.document import Document, Path, Position, Tree, one_line, parse_scalar, plain_value
+from mcettr.errors import Mistake, ScenarioError
+from mcettr.scenario.document import parse_scalar
 from mcettr.scenario.merge import overridden
+from mcettr.scenario.mistakes import mistake_at, mistakes
+from mcettr.scenario.place import Document, Path, Position, Tree, plain_value
 from mcettr.scenario.presets import FieldSource
 from mcettr.scenario.schema import ScenarioSpec
-from mcettr.scenario.validate import Fault, validate
+from mcettr.scenario.validate import validate
 from mcettr.scenario.values import SCHEMA_VERSION
-from mcettr.units import value_text
+from mcettr.units import shown, value_text
 
-_OVERRIDE = Position("override")
+_OVERRIDE = Position("override", kind="change")
+_QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)? [a-zA-Z%/][a-zA-Z0-9 %/-]*")
+"""What YAML reads as text whatever it is: a number, a space and a unit. A hundred thousand of them need no parser."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scenario:
     """One job, checked field by field; equal to another where both describe the same job.
 
@@ -50,6 +56,27 @@ class Scenario:
     def __hash__(self) -> int:
         """Return a hash of the parsed content."""
         return hash(self._content())
+
+    def __repr__(self) -> str:
+        """Return the size of the job and what strikes it, on one line."""
+        parts = [
+            f"{name} {text}" if name else f"{text} GPUs"
+            for name, path in (
+                ("", "job.gpus"),
+                ("work", "job.work"),
+                ("horizon", "job.horizon"),
+                ("checkpoint every", "checkpoint.interval"),
+                ("write time", "checkpoint.write_time"),
+            )
+            if (text := self.text_at(path)) is not None
+        ]
+        names = list(self.document.tree.get("failures", {}))
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        parts += [f"failures: {', '.join(names[:3])}{more}"] if names else ["no failures"]
+        return f"<Scenario: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.to_yaml())}</pre>"
 
     def to_dict(self) -> Tree:
         """Return the scenario as a plain mapping of the user's own text, inheritance resolved."""
@@ -107,26 +134,54 @@ class Scenario:
         changed = apply_overrides(self.document, self.sources, overrides)
         if isinstance(changed, Scenario):
             return changed
-        document, faults = changed
-        raise ScenarioError(report(document, faults))
+        raise ScenarioError(*changed)
 
 
 def apply_overrides(
-    base: Document, sources: Mapping[str, FieldSource], overrides: Mapping[str, object]
-) -> Scenario | tuple[Document, list[Fault]]:
-    """Return the checked scenario with the overrides, or the document and what is wrong with it."""
-    values = {tuple(path.split(".")): plain_override(value) for path, value in overrides.items()}
-    document, touched, faults = overridden(base, values, _OVERRIDE)
-    if faults:
-        return Document({}, {(): _OVERRIDE}), faults
+    base: Document,
+    sources: Mapping[str, FieldSource],
+    overrides: Mapping[str, object],
+    origins: Mapping[str, Position] | None = None,
+) -> Scenario | tuple[Mistake, ...]:
+    """Return the checked scenario with the overrides, or all that is wrong with it.
+
+    `origins` says where each override was written; "override" where it does not.
+    """
+    values = {tuple(path.split(".")): plain_override(value) for path, value in _checked(overrides).items()}
+    places = {tuple(path.split(".")): place for path, place in (origins or {}).items()}
+    places = {path: places.get(path, _OVERRIDE) for path in values}
+    document, touched, faults = overridden(base, values, places)
     spec = validate(document.tree)
-    sources = remaining(sources, touched)
-    return Scenario(spec, document, sources) if isinstance(spec, ScenarioSpec) else (document, spec)
+    if isinstance(spec, ScenarioSpec) and not faults:
+        return Scenario(spec, document, remaining(sources, touched))
+    refused = tuple(mistake_at(places[_override_of(fault.path, places)], fault.path, fault.message) for fault in faults)
+    if isinstance(spec, ScenarioSpec):
+        return refused
+    known = validate(base.tree) if values else ()
+    return refused + mistakes(document, spec, known if isinstance(known, list) else ())
+
+
+def _checked(overrides: object) -> Mapping[str, object]:
+    """Return the overrides, if they are values by dotted path."""
+    wanted = "expected values by dotted path, such as {'job.gpus': 8}"
+    if not isinstance(overrides, Mapping):
+        raise ScenarioError(Mistake(f"{wanted}, found {shown(overrides)}; write them like that", "overrides"))
+    for path in overrides:
+        if not isinstance(path, str):
+            raise ScenarioError(Mistake(f"{wanted}, found the path {shown(path)}; write it as text", "overrides"))
+    return overrides
+
+
+def _override_of(path: Path, places: Mapping[Path, Position]) -> Path:
+    """Return the path of the override that a fault at `path` is about."""
+    return next((given for given in places if path[: len(given)] == given), next(iter(places)))
 
 
 def plain_override(value: object) -> Any:
     """Return what an override means: text is read as a YAML value."""
-    return plain_value(parse_scalar(value) if isinstance(value, str) else value)
+    if isinstance(value, str):
+        return value if _QUANTITY.fullmatch(value) else plain_value(parse_scalar(value))
+    return plain_value(value)
 
 
 def remaining(sources: Mapping[str, FieldSource], touched: frozenset[Path]) -> dict[str, FieldSource]:
@@ -136,11 +191,3 @@ def remaining(sources: Mapping[str, FieldSource], touched: frozenset[Path]) -> d
         return not any(path[: len(other)] == other[: len(path)] for other in touched)
 
     return {path: source for path, source in sources.items() if untouched(tuple(path.split(".")))}
-
-
-def report(document: Document, faults: Sequence[Fault]) -> str:
-    """Return one line on the first fault, and how many more there are."""
-    first = faults[0]
-    parts = (document.position(first.path), ".".join(first.path), first.message)
-    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    return one_line(": ".join(str(part) for part in parts if part)) + more

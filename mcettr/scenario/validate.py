@@ -2,42 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from pydantic import ValidationError
 
-from mcettr.scenario.document import Path
+from mcettr.model.metrics import RESULT_NAMES
+from mcettr.scenario.advice import nearest
+from mcettr.scenario.names import name_faults
+from mcettr.scenario.place import Fault, Path, Tree
 from mcettr.scenario.schema import ScenarioSpec
-from mcettr.scenario.schema_base import Section
+from mcettr.scenario.schema_base import ContradictionsError
+from mcettr.scenario.sections import known_keys, required
 from mcettr.units import shown
 
 
-@dataclass(frozen=True)
-class Fault:
-    """One thing wrong with a scenario: where, and what to do about it."""
-
-    path: Path
-    message: str
-
-
 def validate(tree: Mapping[str, Any]) -> ScenarioSpec | list[Fault]:
-    """Return the parsed scenario, or what is wrong with it (at least one fault).
+    """Return the parsed scenario, or all that is wrong with it (at least one fault).
 
     >>> validate({"job": {"gpus": 0, "work": "1 d"}})[0].path
     ('job', 'gpus')
     """
-    nulls = [Fault(path, "expected a value, found nothing; add it or delete the line") for path in _nulls(tree, ())]
-    if nulls:
-        return nulls
+    nulls = _nulls(tree, ())
+    faults = [Fault(path, "expected a value, found nothing; add it or delete the line") for path in nulls]
+    whole = _without_nulls(tree)
+    faults += name_faults(whole, RESULT_NAMES)
     try:
-        return ScenarioSpec.model_validate(tree)
+        spec = ScenarioSpec.model_validate(whole)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        # an unknown key first: a missing one is often its right spelling
-        return [_fault(one) for one in sorted(details, key=lambda one: one["type"] != "extra_forbidden")]
+        misspelt = _misspelt(details)
+        found = [fault for one in details if tuple(one["loc"]) not in misspelt for fault in _faults(one)]
+        faults += [fault for fault in found if not any(path[: len(fault.path)] == fault.path for path in nulls)]
+        return faults or found
+    return faults or spec
+
+
+def _misspelt(details: Any) -> set[tuple[str, ...]]:
+    """Return the missing keys of which there is a misspelling: that is told, and is one mistake."""
+    unknown = [tuple(one["loc"]) for one in details if one["type"] == "extra_forbidden"]
+    missing = [tuple(one["loc"]) for one in details if one["type"] == "missing"]
+    near = {(*path[:-1], *get_close_matches(str(path[-1])[:80], known_keys(path[:-1]), n=1)) for path in unknown}
+    return near & set(missing)
 
 
 def _nulls(value: object, path: Path) -> list[Path]:
@@ -46,67 +53,27 @@ def _nulls(value: object, path: Path) -> list[Path]:
     return [path] if value is None else []
 
 
-def _fault(details: Any) -> Fault:
+def _without_nulls(tree: Mapping[str, Any]) -> Tree:
+    """Return the tree without the entries that hold nothing, which have faults of their own."""
+    return {
+        key: _without_nulls(value) if isinstance(value, Mapping) else value
+        for key, value in tree.items()
+        if value is not None
+    }
+
+
+def _faults(details: Any) -> Iterator[Fault]:
     path: Path = tuple(str(part) for part in details["loc"])
     kind, found = details["type"], details["input"]
     if kind == "value_error":
         error = details["ctx"]["error"]
-        return Fault((*path, *getattr(error, "where", ())), str(error))
-    if kind == "extra_forbidden":
+        for each in error.found if isinstance(error, ContradictionsError) else (error,):
+            yield Fault((*path, *getattr(each, "where", ())), str(each))
+    elif kind == "extra_forbidden":
         known = known_keys(path[:-1]) + (("extends",) if len(path) == 1 else ())
-        return Fault(path, f"expected a known key, found {path[-1]!r}; {nearest(path[-1], known)}")
-    if kind == "missing":
+        yield Fault(path, f"expected a known key, found {shown(path[-1])}; {nearest(path[-1], known)}")
+    elif kind == "missing":
         example = required(path[:-1]).get(path[-1])
-        return Fault(path, f"expected a value, found nothing; add '{path[-1]}{f': {example}' if example else ''}'")
-    return Fault(path, f"expected a mapping of keys, found {shown(found)}; write one key a line below it")
-
-
-def nearest(found: str, known: tuple[str, ...]) -> str:
-    """Return advice that names the known word nearest to `found`.
-
-    >>> nearest("gpu", ("gpus", "work"))
-    "did you mean 'gpus'?"
-    """
-    close = get_close_matches(found, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
-
-
-def known_keys(path: Path) -> tuple[str, ...]:
-    """Return the keys that the section at `path` may hold; none where it is no section.
-
-    >>> known_keys(("recovery", "start_failure")), known_keys(("failures", "node", "repeat"))
-    (('probability', 'max_attempts', 'escalation'), ('probability', 'mean_time'))
-    """
-    kind = _kind_at(path)
-    return tuple(kind.model_fields) if _is_section(kind) else ()
-
-
-def required(path: Path) -> dict[str, str]:
-    """Return the keys that the section at `path` must hold, each with an example of its value, if there is one.
-
-    >>> required(("recovery", "spares")), required(("recovery",))
-    ({'count': '4', 'repair': '1 d'}, {})
-    """
-    kind = _kind_at(path)
-    fields = kind.model_fields.items() if _is_section(kind) else ()
-    return {name: (field.examples or [""])[0] for name, field in fields if field.is_required()}
-
-
-def _kind_at(path: Path) -> Any:
-    kind: Any = ScenarioSpec
-    for key in path:
-        kind = _inner(kind, key)
-    return kind
-
-
-def _inner(kind: Any, key: str) -> Any:
-    """Return the model of the section below `key`, the annotation of a mapping of sections, or None."""
-    if get_origin(kind) is dict:
-        return get_args(kind)[1]
-    info = kind.model_fields.get(key) if _is_section(kind) else None
-    candidates = (info.annotation, *get_args(info.annotation)) if info is not None else ()
-    return next((one for one in candidates if _is_section(one) or get_origin(one) is dict), None)
-
-
-def _is_section(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Section)
+        yield Fault(path, f"expected a value, found nothing; add '{path[-1]}{f': {example}' if example else ''}'")
+    else:
+        yield Fault(path, f"expected a mapping of keys, found {shown(found)}; write one key a line below it")

@@ -15,6 +15,7 @@ from mcettr.units import (
     Exposure,
     Rate,
     UnitError,
+    number_advice,
     parse_bandwidth_bytes_per_s,
     parse_duration_s,
     parse_exposure,
@@ -25,6 +26,9 @@ from mcettr.units import (
 )
 
 SCHEMA_VERSION = 1
+NO_TIME = fixed(0.0)
+"""The distribution of a step that takes no time."""
+_HIGHEST_CV = 100.0
 CAUSE_KINDS: tuple[CauseKind, ...] = ("crash", "hang", "silent", "slow", "preemption")
 
 
@@ -52,20 +56,29 @@ def read_positive_duration_s(value: object) -> float:
     return duration_s
 
 
-def read_duration_s(value: object) -> float:
+def read_duration_s(value: object, example: str = "5 min") -> float:
     """Return a finite duration in seconds."""
-    duration_s = parse_duration_s(value)
+    duration_s = parse_duration_s(value, example)
     if math.isinf(duration_s):
         raise UnitError(
-            f"expected a duration such as '5 min', found {shown(value)}; leave the field out if it never comes"
+            f"expected a duration such as '{example}', found {shown(value)}; leave the field out if it never comes"
         )
+    return duration_s
+
+
+def read_long_duration_s(value: object) -> float:
+    """Return a finite duration above 0, in seconds, of a kind that is counted in days."""
+    duration_s = read_duration_s(value, "60 d")
+    if duration_s == 0:
+        raise UnitError(f"expected a duration above 0, found {shown(value)}; write it like '60 d'")
     return duration_s
 
 
 def _number(value: object, *, whole: bool, lowest: float, noun: str) -> float:
     expected = f"expected {noun}"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise UnitError(f"{expected}, found {shown(value)}; write a number without a unit")
+        advice = number_advice(value) if isinstance(value, str) else ""
+        raise UnitError(f"{expected}, found {shown(value)}; {advice or 'write a number without a unit'}")
     if not (lowest <= value <= LARGEST_NUMBER and (not whole or value == int(value))):
         raise UnitError(f"{expected}, found {shown(value)}; write such a number")
     return float(value)
@@ -154,6 +167,8 @@ def read_text(value: object) -> str:
     """Return a text."""
     if not isinstance(value, str):
         raise UnitError(f"expected text, found {shown(value)}; put it in quotes")
+    if not all(letter.isprintable() or letter in "\n\t" for letter in value):
+        raise UnitError(f"expected text that can be printed, found {shown(value)}; remove the control characters")
     return value
 
 
@@ -180,6 +195,14 @@ def read_every(value: object) -> Distribution:
 def read_number(value: object) -> float:
     """Return a finite number of at least 0."""
     return _number(value, whole=False, lowest=0.0, noun="a number of at least 0")
+
+
+def read_cv(value: object) -> float:
+    """Return a coefficient of variation of a rate, up to what can be computed."""
+    cv = read_number(value)
+    if cv > _HIGHEST_CV:
+        raise UnitError(f"expected a number from 0 to {_HIGHEST_CV:g}, found {shown(value)}; write such a number")
+    return cv
 
 
 def read_work_done(value: object) -> Exposure:
@@ -263,6 +286,6 @@ def read_fleet_age_s(value: object) -> float | None:
     if value == "stationary":
         return None
     try:
-        return read_duration_s(value)
+        return read_duration_s(value, "30 d")
     except UnitError as error:
-        raise UnitError(str(error).replace("a duration such as '5 min'", "'stationary' or a duration", 1)) from None
+        raise UnitError(str(error).replace("a duration such as '30 d'", "'stationary' or a duration", 1)) from None

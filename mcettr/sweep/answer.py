@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from mcettr.sweep.display import html, summary
 from mcettr.sweep.trials import Point
 
 
@@ -32,7 +34,7 @@ class SolvedValue:
         return {"estimate": self.estimate, "low": self.low, "high": self.high, "unit": self.unit}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SolveResult:
     """What `solve` found.
 
@@ -57,6 +59,10 @@ class SolveResult:
     confidence : float or None
         The target is met with this probability over the uncertain rates; `achieved` and `table` are at the rates for
         which it just is. None where rates are not looked at that way.
+    unit : str
+        Unit of the values of the varied field: "s", "1", or the user's own.
+    provenance : mapping
+        What the answer came from: scenario, seed, versions; see `mcettr.sweep.provenance.entries`.
     """
 
     value: SolvedValue | None
@@ -69,6 +75,15 @@ class SolveResult:
     target: str
     level: float
     confidence: float | None = None
+    unit: str = "1"
+    provenance: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """Return the answer on one line."""
+        return f"<SolveResult: {summary(self.vary, self.value, self.reason)}>"
+
+    def _repr_html_(self) -> str:
+        return html(repr(self)[1:-1], self.vary, self.unit, self.table)
 
     @property
     def checkpoint_interval_s(self) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mcettr.model import analytic
 from mcettr.model.budget import ACTIVITIES, UNHELD
+from mcettr.model.metrics import COORDINATES, MEANINGS
 from mcettr.model.params import Params
 
 if TYPE_CHECKING:
@@ -23,49 +24,13 @@ HOUR_S = 3600.0
 NORMAL_95 = 1.959963984540054
 _Entry = tuple[tuple[str, ...], NDArray[Any]]
 
-MEANINGS: dict[str, tuple[str, str]] = {
-    "ettr": ("1", "effective training time ratio: productive over elapsed, ratio of sums over timelines"),
-    "ettr_occupied": ("1", "productive over held time (elapsed without queue and maintenance)"),
-    "ettr_correct": ("1", "productive time that is not corrupt in the end over elapsed, ratio of sums over timelines"),
-    "corrupt_fraction": ("1", "share of the kept work computed after a silent corruption that was never found"),
-    "ettr_timeline_mean": ("1", "mean of the timelines' own productive over elapsed"),
-    "ettr_timeline_sd": ("1", "standard deviation between timelines of productive over elapsed"),
-    "ettr_timeline_quantile": ("1", "quantile over timelines of productive over elapsed"),
-    "time_fraction": ("1", "share of elapsed time by activity"),
-    "lost_gpu_hours": ("GPU-h", "mean GPU-hours lost by cause and activity (none are held in queue and maintenance)"),
-    "queue_hours": ("h", "mean time in the queue, by the cause that led there"),
-    "maintenance_hours": ("h", "mean time in planned windows, by the cause they are booked on"),
-    "interruptions": ("1", "mean number of failures of a timeline"),
-    "interruptions_sd": ("1", "standard deviation of the interruptions of one timeline"),
-    "interruptions_by_cause": ("1", "mean number of failures of a timeline by cause (0 for causes that are none)"),
-    "checkpoints_written": ("1", "mean number of durable saves of a timeline"),
-    "elapsed": ("s", "mean wall-clock time of a timeline"),
-    "productive": ("s", "mean time of a timeline spent on steps that are kept"),
-    "gpu_hours": ("GPU-h", "mean GPU-hours held"),
-    "completion_probability": ("1", "share of all timelines whose work is durable by the deadline"),
-    "completion_low": ("1", "lower end of the 95 % interval of the completion probability"),
-    "completion_high": ("1", "upper end of the 95 % interval of the completion probability"),
-    "completion_time": ("s", "time by which that share of timelines is done; inf where it never is"),
-    "checkpoint_interval": ("s", "useful work between saves, as used"),
-    "mttf_s": ("s", "mean time at risk between failures of the job"),
-    "finished_fraction": ("1", "share of timelines that finished their work"),
-    "capped_fraction": ("1", "share of timelines stopped at the cap on events"),
-    "timelines": ("1", "timelines simulated"),
-    "run_to_run_sd": ("1", "standard deviation of ettr between runs at the same rates"),
-    "rate_uncertainty_sd": ("1", "standard deviation of ettr that the uncertainty of the rates makes"),
-    "interruptions_run_to_run_sd": ("1", "standard deviation of interruptions between runs at the same rates"),
-    "interruptions_rate_uncertainty_sd": ("1", "standard deviation of interruptions from the uncertainty of the rates"),
-    "elapsed_run_to_run_sd": ("s", "standard deviation of the elapsed time between runs at the same rates"),
-    "elapsed_rate_uncertainty_sd": ("s", "standard deviation of the elapsed time from the uncertainty of the rates"),
-    "spare_wait_probability": ("1", "share of the recoveries in need of a node that found too few spares"),
-    "nodes_out_mean": ("1", "mean number of nodes in repair at a random instant of a timeline"),
-    "nodes_out_quantile": ("1", "quantile over timelines of the nodes in repair at a random instant"),
-    "nodes_out_most_quantile": ("1", "quantile over timelines of the most nodes in repair at any time"),
-    "longest_stretch_quantile": ("s", "quantile over timelines of the longest time without a newly durable save"),
+_INTERVAL_OF = {
+    "completion": "completion_probability",
+    "finished": "finished_fraction",
+    "capped": "capped_fraction",
 }
-"""Unit and meaning of every variable (an `_se` has those of its estimate)."""
-
-_OTHER_DIMS = ("cause", "activity", "deadline", "quantile")
+"""Names of intervals that are not the name of their estimate."""
+_ENDS = {"_low": "lower end of the 95 % interval of", "_high": "upper end of the 95 % interval of"}
 
 
 def build(estimates: Estimates, grid: Grid, params: Params, deadlines: Deadlines) -> xr.Dataset:
@@ -97,14 +62,31 @@ def build(estimates: Estimates, grid: Grid, params: Params, deadlines: Deadlines
 
 def axis_names(axes: tuple[Axis, ...]) -> tuple[str, ...]:
     """Return the dimension of each axis: its short name, with the part before it where a variable has that name."""
-    taken = (*MEANINGS, *_OTHER_DIMS)
+    taken = {*MEANINGS, *COORDINATES} - {"gpus"}
     return tuple("_".join(axis.path.split(".")[-2:]) if axis.name in taken else axis.name for axis in axes)
 
 
 def _attributes(name: str) -> dict[str, str]:
-    base = name.removesuffix("_se")
+    base, text = name.removesuffix("_se"), "standard error of"
+    for ending, words in _ENDS.items():
+        if name.endswith(ending):
+            short = name.removesuffix(ending)
+            base, text = _INTERVAL_OF.get(short, short), words
     units, meaning = MEANINGS[base]
-    return {"units": units, "long_name": meaning if base == name else f"standard error of {base}"}
+    return {"units": units, "long_name": meaning if base == name else f"{text} {base}"}
+
+
+def _shown(estimates: Estimates, name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Return an estimate, or its error, with nan where it rests on too few timelines to be given as a number."""
+    if name not in estimates.left_out:
+        return values
+    return np.where(estimates.left_out[name], np.nan, values)
+
+
+def _interval(estimates: Estimates, name: str) -> dict[str, NDArray[Any]]:
+    """Return the ends of the interval of an estimate, by name; none where it has no interval."""
+    ends = {f"{name}_low": estimates.low, f"{name}_high": estimates.high}
+    return {end: values[name] for end, values in ends.items() if name in values}
 
 
 def _flat(params: Params, value: Any) -> NDArray[np.float64]:
@@ -133,14 +115,16 @@ def _scalars(estimates: Estimates, params: Params) -> dict[str, _Entry]:
     ):
         if source not in estimates.values:
             continue
-        found[name] = estimates.values[source] * factor
-        found[f"{name}_se"] = estimates.se[source] * factor
+        found[name] = _shown(estimates, source, estimates.values[source]) * factor
+        found[f"{name}_se"] = _shown(estimates, source, estimates.se[source]) * factor
+        found |= _interval(estimates, source)
     found["ettr_timeline_sd"] = estimates.ettr_timeline_sd
     found["interruptions_sd"] = estimates.interruptions_sd
     found["checkpoint_interval"] = _flat(params, params.checkpoint.interval_s)
     found["mttf_s"] = _flat(params, analytic.mttf_s(params))
     found["finished_fraction"] = estimates.finished_fraction
     found["capped_fraction"] = estimates.capped_fraction
+    found |= _interval(estimates, "finished") | _interval(estimates, "capped")
     found["timelines"] = estimates.n_timelines
     for kind, by_metric in (
         ("run_to_run_sd", estimates.run_to_run_sd),
@@ -158,35 +142,42 @@ def _tables(estimates: Estimates, params: Params) -> dict[str, _Entry]:
     held = np.array([name not in ("productive", *UNHELD) for name in ACTIVITIES])
     found: dict[str, _Entry] = {}
     for suffix, source in (("", estimates.values), ("_se", estimates.se)):
-        found[f"time_fraction{suffix}"] = (("activity",), source["time_fraction"])
-        found[f"lost_gpu_hours{suffix}"] = (("cause", "activity"), np.where(held, source["lost_s"] * gpus_hours, 0.0))
+        found[f"time_fraction{suffix}"] = (("activity",), _shown(estimates, "time_fraction", source["time_fraction"]))
+        lost_s = _shown(estimates, "lost_s", source["lost_s"])
+        found[f"lost_gpu_hours{suffix}"] = (("cause", "activity"), np.where(held, lost_s * gpus_hours, 0.0))
         for name in UNHELD if params.maintenance is not None else ("queue",):
-            seconds = source["lost_s"][:, :, ACTIVITIES.index(name)]
-            found[f"{name}_hours{suffix}"] = (("cause",), seconds / HOUR_S)
-        failures = source["interruptions_by_cause"]
-        rows = np.zeros((failures.shape[0], len(estimates.causes)))
-        rows[:, 1 : 1 + failures.shape[1]] = failures
-        found[f"interruptions_by_cause{suffix}"] = (("cause",), rows)
+            found[f"{name}_hours{suffix}"] = (("cause",), lost_s[:, :, ACTIVITIES.index(name)] / HOUR_S)
+        failures = _shown(estimates, "interruptions_by_cause", source["interruptions_by_cause"])
+        found[f"interruptions_by_cause{suffix}"] = (("cause",), _rows(failures, estimates))
+    for name, ends in _interval(estimates, "interruptions_by_cause").items():
+        found[name] = (("cause",), _rows(ends, estimates))
     return found
+
+
+def _rows(of_failures: NDArray[np.float64], estimates: Estimates) -> NDArray[np.float64]:
+    """Return numbers of failure causes with 0 for the causes that are none."""
+    rows = np.zeros((of_failures.shape[0], len(estimates.causes)))
+    rows[:, 1 : 1 + of_failures.shape[1]] = of_failures
+    return rows
 
 
 def _distributions(estimates: Estimates, deadlines: Deadlines) -> dict[str, _Entry]:
     """Return quantiles and completion."""
-    found: dict[str, _Entry] = {
-        "ettr_timeline_quantile": (("quantile",), estimates.ettr_timeline_quantile),
-        "completion_time": (("quantile",), estimates.completion_time_s),
-    }
+    found: dict[str, _Entry] = {}
     for name, values in (
+        ("ettr_timeline_quantile", estimates.ettr_timeline_quantile),
+        ("completion_time", estimates.completion_time_s),
         ("longest_stretch_quantile", estimates.longest_stretch_quantile_s),
         ("nodes_out_quantile", estimates.nodes_out_quantile),
         ("nodes_out_most_quantile", estimates.nodes_out_most_quantile),
     ):
         if values is not None:
-            found[name] = (("quantile",), values)
+            found[name] = (("quantile",), _shown(estimates, name, values))
+            found |= {end: (("quantile",), ends) for end, ends in _interval(estimates, name).items()}
     if deadlines.seconds:
-        low, high = estimates.completion_low, estimates.completion_high
-        found["completion_probability"] = (("deadline",), estimates.completion_probability)
-        found["completion_probability_se"] = (("deadline",), (high - low) / (2.0 * NORMAL_95))
+        name, low, high = "completion_probability", estimates.completion_low, estimates.completion_high
+        found[name] = (("deadline",), _shown(estimates, name, estimates.completion_probability))
+        found[f"{name}_se"] = (("deadline",), _shown(estimates, name, (high - low) / (2.0 * NORMAL_95)))
         found["completion_low"], found["completion_high"] = (("deadline",), low), (("deadline",), high)
     return found
 
@@ -203,19 +194,16 @@ def _coordinates(
         found[name] = (name, axis.values, attributes)
     if not any(axis.path == "job.gpus" for axis in grid.axes):
         gpus = np.asarray(params.n_gpus, dtype=np.float64).reshape(-1)[0]
-        found.setdefault("gpus", ((), gpus, {"units": "1", "long_name": "GPUs of the job"}))
-    found["cause"] = ("cause", np.array(estimates.causes, dtype=object), _label("what the time is booked on"))
-    found["activity"] = ("activity", np.array(ACTIVITIES, dtype=object), _label("what the time is spent on"))
-    found["quantile"] = ("quantile", np.array(QUANTILES), _label("share of timelines at or below"))
+        found.setdefault("gpus", ((), gpus, _label("gpus")))
+    found["cause"] = ("cause", np.array(estimates.causes, dtype=object), _label("cause"))
+    found["activity"] = ("activity", np.array(ACTIVITIES, dtype=object), _label("activity"))
+    found["quantile"] = ("quantile", np.array(QUANTILES), _label("quantile"))
     if deadlines.seconds:
-        attributes = {
-            "units": "s",
-            "long_name": "wall-clock time since submission",
-            "labels": json.dumps(list(deadlines.labels)),
-        }
+        attributes = _label("deadline") | {"labels": json.dumps(list(deadlines.labels))}
         found["deadline"] = ("deadline", np.array(deadlines.seconds), attributes)
     return found
 
 
-def _label(meaning: str) -> dict[str, str]:
-    return {"units": "1", "long_name": meaning}
+def _label(name: str) -> dict[str, str]:
+    units, meaning = COORDINATES[name]
+    return {"units": units, "long_name": meaning}

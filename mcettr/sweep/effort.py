@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from mcettr.errors import ScenarioError
+from mcettr.errors import Mistake, ScenarioError
 from mcettr.scenario import Scenario, load
-from mcettr.units import parse_duration_s
+from mcettr.units import parse_duration_s, shown
 
 if TYPE_CHECKING:
     from mcettr.engine.run import Effort
@@ -43,17 +43,19 @@ def read_deadlines(deadlines: Sequence[str]) -> Deadlines:
     (2160000.0,)
     """
     if isinstance(deadlines, str) or not isinstance(deadlines, Sequence):
-        raise ScenarioError(f"deadlines: expected a list of times, found {deadlines!r}; write it like ['25 d']")
+        raise ScenarioError(f"deadlines: expected a list of times, found {shown(deadlines)}; write it like ['25 d']")
     seconds: list[float] = []
     for given in deadlines:
         try:
-            at_s = parse_duration_s(given)
+            at_s = parse_duration_s(given, "30 d")
         except ScenarioError as error:
-            raise ScenarioError(f"deadlines: {error}") from None
+            raise error.inside("deadlines") from None
         if not 0.0 < at_s < np.inf:
-            raise ScenarioError(f"deadlines: expected a finite time above 0, found {given!r}; write it like '25 d'")
+            raise ScenarioError(
+                f"deadlines: expected a finite time above 0, found {shown(given)}; write it like '25 d'"
+            )
         if at_s in seconds:
-            raise ScenarioError(f"deadlines: expected different times, found {given!r} twice; drop one")
+            raise ScenarioError(f"deadlines: expected different times, found {shown(given)} twice; drop one")
         seconds.append(at_s)
     return Deadlines(tuple(seconds), tuple(str(given) for given in deadlines))
 
@@ -66,8 +68,8 @@ def check_deadlines(grid: Grid, deadlines: Deadlines) -> None:
         return
     for problem in check(grid.params, deadlines.seconds):
         if problem.level == "error":
-            cell = "" if problem.cells is None or not grid.axes else f"cell {first_cell(grid, problem.cells)}: "
-            raise ScenarioError(f"{cell}{problem.path}: {problem.message}")
+            cell = "" if problem.cells is None or not grid.axes else f" (cell {first_cell(grid, problem.cells)})"
+            raise ScenarioError(Mistake(f"{problem.message}{cell}", problem.path))
 
 
 def first_cell(grid: Grid, cells: Any) -> str:
@@ -78,7 +80,7 @@ def first_cell(grid: Grid, cells: Any) -> str:
 
 def checked_effort(timelines: int | None, precision: float | None, seed: int, device: str, engine: str) -> Effort:
     """Return the effort of a run, each number in its range."""
-    check_effort(timelines, precision, seed, engine)
+    check_effort(timelines, precision, seed, engine, device)
     from mcettr.engine.run import Effort
 
     return Effort(
@@ -90,8 +92,10 @@ def checked_effort(timelines: int | None, precision: float | None, seed: int, de
     )
 
 
-def check_effort(timelines: object, precision: object, seed: object, engine: str = "jax") -> None:
-    """Refuse numbers out of range, without loading an engine.
+def check_effort(
+    timelines: object, precision: object, seed: object, engine: object = "jax", device: object = "auto"
+) -> None:
+    """Refuse numbers out of range and words of another type, without loading an engine.
 
     >>> check_effort(4096, None, 0)
     """
@@ -100,10 +104,24 @@ def check_effort(timelines: object, precision: object, seed: object, engine: str
     if timelines is not None:
         _check_whole("timelines", timelines, 1, CHECK_TIMELINES, "4096")
     if precision is not None and not (_is_number(precision) and 0.0 < float(precision) < 1.0):  # type: ignore[arg-type]
-        raise ScenarioError(f"precision: expected a standard error in (0, 1), found {precision!r}; write it like 0.001")
+        raise ScenarioError(
+            f"precision: expected a standard error in (0, 1), found {shown(precision)}; write it like 0.001"
+        )
     _check_whole("seed", seed, 0, 2**64 - 1, "0")
-    if engine not in ("jax", "reference"):
-        raise ScenarioError(f"engine: expected jax or reference, found {engine!r}; write one of them")
+    if not isinstance(engine, str) or engine not in ("jax", "reference"):
+        raise ScenarioError(f"engine: expected jax or reference, found {shown(engine)}; write one of them")
+    if not isinstance(device, str):
+        raise ScenarioError(f"device: expected auto, cpu, cuda or cuda:i, found {shown(device)}; write one of them")
+
+
+def check_calls(progress: object, notes: object = None) -> None:
+    """Refuse what is given to be called and cannot be.
+
+    >>> check_calls(None, print)
+    """
+    for name, value in (("progress", progress), ("notes", notes)):
+        if value is not None and not callable(value):
+            raise ScenarioError(f"{name}: expected a function of one argument, found {shown(value)}; leave it out")
 
 
 def _is_number(value: object) -> bool:
@@ -113,5 +131,5 @@ def _is_number(value: object) -> bool:
 def _check_whole(name: str, value: Any, low: int, high: int, example: str) -> None:
     if not (_is_number(value) and low <= value <= high and value == int(value)):
         raise ScenarioError(
-            f"{name}: expected a whole number from {low} to {high}, found {value!r}; write it like {example}"
+            f"{name}: expected a whole number from {low} to {high}, found {shown(value)}; write it like {example}"
         )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,20 @@ from numpy.typing import NDArray
 
 from mcettr.errors import ScenarioError
 from mcettr.scenario import Scenario
-from mcettr.sweep import interval
+from mcettr.sweep import interval, provenance
 from mcettr.sweep.answer import SolvedValue
 from mcettr.sweep.dataset import NORMAL_95
-from mcettr.sweep.effort import CHECK_TIMELINES, AnyScenario, Engine, as_scenario, check_effort, checked_effort
+from mcettr.sweep.display import html, summary
+from mcettr.sweep.effort import (
+    CHECK_TIMELINES,
+    AnyScenario,
+    Engine,
+    as_scenario,
+    check_calls,
+    check_effort,
+    checked_effort,
+)
+from mcettr.sweep.notes import Notes, scenario_warnings, tell
 from mcettr.sweep.target import Target
 from mcettr.sweep.trials import Point, Trials
 from mcettr.sweep.vary import Vary, read_vary
@@ -32,7 +43,7 @@ _WILD_MARGIN = 0.2
 """Instead of the first, where closed forms do not hold exactly."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OptimizeResult:
     """What `optimize` found.
 
@@ -57,6 +68,10 @@ class OptimizeResult:
         The points tried, by value.
     vary : str
         The field varied.
+    unit : str
+        Unit of the values of the varied field: "s", "1", or the user's own.
+    provenance : mapping
+        What the answer came from: scenario, seed, versions; see `mcettr.sweep.provenance.entries`.
     """
 
     value: SolvedValue | None
@@ -69,6 +84,15 @@ class OptimizeResult:
     achieved: Point
     table: tuple[Point, ...]
     vary: str
+    unit: str = "1"
+    provenance: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """Return the answer on one line."""
+        return f"<OptimizeResult: {summary(self.vary, self.value, self.reason)}>"
+
+    def _repr_html_(self) -> str:
+        return html(repr(self)[1:-1], self.vary, self.unit, self.table)
 
     @property
     def checkpoint_interval_s(self) -> float:
@@ -101,6 +125,7 @@ def optimize(
     device: str = "auto",
     engine: Engine = "jax",
     progress: Callable[[float], None] | None = None,
+    notes: Notes | None = None,
 ) -> OptimizeResult:
     """Return the value of a field with the best ETTR, and the range within 0.2 points of it.
 
@@ -116,7 +141,7 @@ def optimize(
         Timelines of each point; when not given, as many (512 to 65,536) as tell 0.2 points of ETTR apart with ease.
     precision : float, optional
         Standard error of ettr to reach as well, instead of `timelines`.
-    seed, device, engine, progress
+    seed, device, engine, progress, notes
         As in `mcettr.simulate`.
 
     >>> job = {"job": {"gpus": 12288, "work": "10 d"}, "failures": {"node": {"rate": "6.5 / 1000 node-days"}},
@@ -130,25 +155,34 @@ def optimize(
     ScenarioError
         The scenario, the field or its range is wrong.
     """
+    check_calls(progress, notes)
+    check_effort(timelines, precision, seed, engine, device)
+    began = time.monotonic()
     job = as_scenario(scenario)
     field = read_vary(job, vary)
     if field.rising:
         raise ScenarioError(f"vary: {field.path}: more is always better; find the least that will do with solve")
-    check_effort(timelines, precision, seed, engine)
     effort = checked_effort(timelines or _FEWEST_TIMELINES, None, seed, device, engine)
     trials = Trials(job, field, Target(0.5), effort, progress=progress)
-    values = _promising(job, field)
+    tell(scenario_warnings(job), notes)
+    result = _searched(trials, _promising(job, field), precision or np.inf, timelines is None)
+    if progress is not None:
+        progress(1.0)
+    more = {"command": "optimize", "vary": vary}
+    origin = provenance.entries(job, trials.effort, time.monotonic() - began, more)
+    return replace(result, unit=field.unit, provenance=origin)
+
+
+def _searched(trials: Trials, values: Array, precision: float, is_free: bool) -> OptimizeResult:
+    """Return the best of some values, after a second and closer look; `is_free` to choose the timelines of it."""
     found = _looked_at(trials, values)
     if not found.ettr.any():
         return _hopeless(trials, found)
     if found.values.size > 2:
-        if timelines is None:
-            trials.effort = replace(trials.effort, timelines=_enough(found, precision or np.inf))
-        found = _looked_at(trials, _closer(field, found))
-    result = _result(trials, found)
-    if progress is not None:
-        progress(1.0)
-    return result
+        if is_free:
+            trials.effort = replace(trials.effort, timelines=_enough(found, precision))
+        found = _looked_at(trials, _closer(trials.vary, found))
+    return _result(trials, found)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from mcettr.engine.run import Effort
     from mcettr.model.params import Params
+    from mcettr.scenario import Scenario
 
 RESULT_VERSION = 1
 """Version of the layout of datasets and of the identity of their content."""
@@ -39,6 +41,31 @@ def source_commit() -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() or None
+
+
+def entries(scenario: Scenario, effort: Effort, wall_time_s: float, more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what every result says of its origin: the program, the scenario, the draws, the machine; and `more`."""
+    from mcettr.engine.device import Device, resolve
+    from mcettr.kernels.streams import STREAM_VERSION
+
+    is_fast = effort.engine == "jax"  # the reference engine needs no device of JAX
+    device = resolve(effort.device) if is_fast else Device("cpu", "processor", chosen=False, handle=None)
+    return {
+        "schema_version": RESULT_VERSION,
+        "package_version": package_version(),
+        "commit": source_commit(),
+        "scenario": scenario.to_yaml(),
+        **more,
+        "seed": effort.seed,
+        "stream_version": STREAM_VERSION,
+        "timelines": effort.timelines,
+        "precision": effort.precision,
+        "engine": effort.engine,
+        "device": device.name,
+        "device_description": device.description,
+        "wall_time_s": round(wall_time_s, 3),
+        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
 
 
 def content_id(params: Params, effort: Effort, deadlines_s: Sequence[float]) -> str:

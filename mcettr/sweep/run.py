@@ -19,12 +19,16 @@ from mcettr.sweep.effort import (
     Deadlines,
     Engine,
     as_scenario,
+    check_calls,
     check_deadlines,
     checked_effort,
     first_cell,
     read_deadlines,
 )
+from mcettr.sweep.measured import run_notices
+from mcettr.sweep.notes import Notes, tell
 from mcettr.sweep.spaced import read_axis_values
+from mcettr.sweep.spec import as_sweep_file
 from mcettr.units import format_duration
 
 if TYPE_CHECKING:
@@ -34,7 +38,6 @@ if TYPE_CHECKING:
     from mcettr.engine.run import Effort
 
 Progress = Callable[[float], None]
-Notes = Callable[[str], None]
 _SEARCH_SHARE = 0.4
 """Part of the progress that a search for intervals takes."""
 _DATED_TIMELINES = 1_024
@@ -74,8 +77,8 @@ def simulate(
     progress : callable, optional
         Gets the fraction done, from 0 to 1.
     notes : callable, optional
-        Gets one line of text for everything the user should know, before the run what is known before; the lines are
-        in `attrs["warnings"]` too.
+        Gets one line of text for everything the user should know, before the run what is known before. Without it
+        each line is a Python warning, a `mcettr.ScenarioWarning`. The lines are in `attrs["warnings"]` too.
 
     Returns
     -------
@@ -94,18 +97,19 @@ def simulate(
     DeviceError
         The device asked for cannot run.
     """
-    job = prepared(as_scenario(scenario), {}, read_deadlines(deadlines))
+    check_calls(progress, notes)
     effort = checked_effort(timelines, precision, seed, device, engine)
+    job = prepared(as_scenario(scenario), {}, read_deadlines(deadlines))
     return _result(job, effort, progress, notes)
 
 
 def sweep(
     scenario: AnyScenario,
-    axes: Mapping[str, Sequence[object] | Mapping[str, object]],
+    axes: Mapping[str, Sequence[object] | Mapping[str, object]] | None = None,
     *,
     timelines: int | None = None,
     precision: float | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     device: str = "auto",
     deadlines: Sequence[str] = (),
     engine: Engine = "jax",
@@ -117,13 +121,13 @@ def sweep(
     Parameters
     ----------
     scenario : Scenario, str, path or mapping
-        What all cells share.
+        What all cells share; without `axes` the name of a sweep file, whose settings the arguments below replace.
     axes : mapping of str to sequence or mapping
         Values by dotted path, or a spacing as in sweep files, ``{"geom": ["1 s", "10 min", 13]}``; each becomes a
         dimension under the last part of its path.
     timelines, precision, seed, device, deadlines, engine, progress, notes
         As in `simulate`; precision and timelines count for every cell. With deadlines each cell gets at least 1,024
-        timelines unless `timelines` says otherwise.
+        timelines unless `timelines` says otherwise. The seed is 0 if none is given, here or in a sweep file.
 
     Returns
     -------
@@ -141,27 +145,29 @@ def sweep(
     DeviceError
         The device asked for cannot run.
     """
+    check_calls(progress, notes)
+    if axes is None:
+        spec = as_sweep_file(scenario)
+        scenario, axes, deadlines = spec.scenario, spec.axes, deadlines or spec.deadlines
+        seed = spec.seed if seed is None else seed
+        if timelines is None and precision is None:
+            timelines, precision = spec.timelines, spec.precision
+    effort = checked_effort(timelines, precision, 0 if seed is None else seed, device, engine)
     job = prepared(as_scenario(scenario), read_axis_values(axes), read_deadlines(deadlines))
-    effort = checked_effort(timelines, precision, seed, device, engine)
     if timelines is None and job.deadlines.seconds:
         effort = replace(effort, min_timelines=_DATED_TIMELINES)
     return _result(job, effort, progress, notes)
 
 
 def _result(job: Job, effort: Effort, progress: Progress | None, notes: Notes | None) -> xr.Dataset:
-
-    def tell(lines: Sequence[str]) -> None:
-        for line in lines if notes is not None else ():
-            notes(line)  # type: ignore[misc]
-
     began = time.monotonic()
-    tell(job.grid.warnings)
+    tell(job.grid.warnings, notes)
     params, estimates = run(job.grid, effort, job.deadlines, progress)
     from mcettr.sweep.dataset import build
 
     result = build(estimates, job.grid, params, job.deadlines)
-    found = _warnings(job.grid, params, estimates, effort)
-    tell(found)
+    found = (*run_notices(job.scenario, job.grid, params, estimates), *_warnings(job.grid, params, estimates, effort))
+    tell(found, notes)
     warnings = (*job.grid.warnings, *found)
     result.attrs = _attributes(job, effort, warnings, estimates, time.monotonic() - began)
     return result
@@ -245,29 +251,13 @@ def _unfinished(grid: Grid, params: Params, estimates: Estimates) -> list[tuple[
 def _attributes(
     job: Job, effort: Effort, warnings: tuple[str, ...], estimates: Estimates, wall_time_s: float
 ) -> dict[str, str]:
-    from mcettr.engine.device import resolve
-    from mcettr.kernels.streams import STREAM_VERSION
-
-    device = resolve(effort.device)
-    entries = {
-        "schema_version": provenance.RESULT_VERSION,
-        "package_version": provenance.package_version(),
-        "commit": provenance.source_commit(),
+    more = {
         "content_id": provenance.content_id(job.grid.params, effort, job.deadlines.seconds),
-        "scenario": job.scenario.to_yaml(),
         "axes": {axis.path: list(axis.labels) for axis in job.grid.axes},
         "deadlines": list(job.deadlines.labels),
-        "seed": effort.seed,
-        "stream_version": STREAM_VERSION,
-        "timelines": effort.timelines,
-        "precision": effort.precision,
         "total_timelines": int(estimates.n_timelines.sum()),
-        "engine": effort.engine,
-        "device": device.name,
-        "device_description": device.description,
-        "wall_time_s": round(wall_time_s, 3),
-        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
+    entries = provenance.entries(job.scenario, effort, wall_time_s, more)
     attributes = {"title": "mcettr result", "provenance": json.dumps(entries, ensure_ascii=False)}
     if warnings:
         attributes["warnings"] = "\n".join(warnings)

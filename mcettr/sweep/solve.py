@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from mcettr.model import analytic
 from mcettr.scenario import Scenario
+from mcettr.sweep import provenance
 from mcettr.sweep.answer import SolvedValue, SolveResult
 from mcettr.sweep.binding import binding_terms
 from mcettr.sweep.confidence import at_confidence, check_confidence
@@ -21,10 +23,12 @@ from mcettr.sweep.effort import (
     AnyScenario,
     Engine,
     as_scenario,
+    check_calls,
     check_deadlines,
     check_effort,
     checked_effort,
 )
+from mcettr.sweep.notes import Notes, scenario_warnings, tell
 from mcettr.sweep.target import Target, read_target
 from mcettr.sweep.trials import Point, Trials
 from mcettr.sweep.vary import Vary, read_vary
@@ -50,6 +54,7 @@ def solve(
     device: str = "auto",
     engine: Engine = "jax",
     progress: Callable[[float], None] | None = None,
+    notes: Notes | None = None,
 ) -> SolveResult:
     """Return the value of a field with which the job meets a target, or why none does.
 
@@ -70,7 +75,7 @@ def solve(
     timelines, precision : int, float, optional
         Timelines of each point, or the standard error of ettr to reach (0.001 when neither is given; it usually is
         far smaller).
-    seed, device, engine, progress
+    seed, device, engine, progress, notes
         As in `mcettr.simulate`.
 
     >>> job = {"job": {"gpus": 12288, "work": "10 d"}, "failures": {"node": {"rate": "6.5 / 1000 node-days"}},
@@ -84,17 +89,22 @@ def solve(
     ScenarioError
         The scenario, the field, its range or the target is wrong.
     """
+    check_calls(progress, notes)
+    check_effort(timelines, precision, seed, engine, device)
+    began = time.monotonic()
     job, aim = as_scenario(scenario), read_target(target)
     field = read_vary(job, vary)
-    check_effort(timelines, precision, seed, engine)
     curve, events = _foreseen(job, field, aim, confidence)
     wanted = math.inf if timelines is not None else precision or 1e-3
     n = timelines or max(_FEWEST_TIMELINES, int(min(_MOST_EVENTS / events, aim.timelines)))
     trials = Trials(job, field, aim, checked_effort(n, None, seed, device, engine), confidence, progress)
+    tell(scenario_warnings(job), notes)
     result = _least(trials, wanted) if field.rising else _searched(trials, curve, wanted)
     if progress is not None:
         progress(1.0)
-    return result
+    more = {"command": "solve", "vary": vary, "target": aim.text, "confidence": confidence}
+    origin = provenance.entries(job, trials.effort, time.monotonic() - began, more)
+    return replace(result, unit=field.unit, provenance=origin)
 
 
 def _foreseen(job: Scenario, field: Vary, aim: Target, confidence: float | None) -> tuple[tuple[Array, Array], float]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from mcettr.errors import ScenarioError
 from mcettr.scenario.document import parse_scalar
-from mcettr.units import Quantity, UnitError, read_quantity, split_number
+from mcettr.units import Quantity, UnitError, read_quantity, shown, split_number
 
 Spacing = Literal["lin", "geom"]
 SPACINGS: tuple[Spacing, ...] = get_args(Spacing)
@@ -33,7 +33,7 @@ def parse_axis_spec(text: str) -> list[Any]:
     if colon and kind in SPACINGS:
         parts = [part.strip() for part in rest.split(":")]
         if len(parts) != 3:
-            raise ScenarioError(f"expected {kind}:LOW:HIGH:N, found {text!r}; write it like 'geom:1 s:10 min:13'")
+            raise ScenarioError(f"expected {kind}:LOW:HIGH:N, found {shown(text)}; write it like 'geom:1 s:10 min:13'")
         return spaced(kind, [parts[0], parts[1], parse_scalar(parts[2])])
     return [parse_scalar(part) for part in _split(text) if part]
 
@@ -59,7 +59,7 @@ def axis_values(given: object) -> list[Any]:
     if isinstance(given, Mapping) and len(given) == 1 and (kind := next(iter(given))) in SPACINGS:
         return spaced(kind, given[kind])
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
-        raise ScenarioError(f"expected a list or a spacing, found {given!r}; write {_AXIS_FORMS}")
+        raise ScenarioError(f"expected a list or a spacing, found {shown(given)}; write {_AXIS_FORMS}")
     values = list(given)
     if not values:
         raise ScenarioError("expected at least one value, found none; add one or remove the axis")
@@ -75,14 +75,16 @@ def read_axis_values(axes: Mapping[str, object]) -> dict[str, list[Any]]:
     {'job.gpus': [1024]}
     """
     if not isinstance(axes, Mapping) or not axes:
-        found = "none" if not axes else repr(axes)
+        found = shown(axes) if not isinstance(axes, Mapping) and axes is not None else "none"
         raise ScenarioError(f"axes: expected at least one axis, found {found}; write {{'job.gpus': [1024, 4096]}}")
     values = {}
     for path, given in axes.items():
+        if not isinstance(path, str):
+            raise ScenarioError(f"axes: expected dotted paths, found {shown(path)}; write {{'job.gpus': [1024, 4096]}}")
         try:
             values[path] = axis_values(given)
         except ScenarioError as error:
-            raise ScenarioError(f"axis {path}: {error}") from None
+            raise error.inside(f"axis {path}") from None
     return values
 
 
@@ -104,10 +106,10 @@ def spaced(kind: Spacing, given: object) -> list[Any]:
     """
     example = f"write it like '{kind}: [1 s, 10 min, 13]'"
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 3:
-        raise ScenarioError(f"expected {kind}: [LOW, HIGH, N], found {given!r}; {example}")
+        raise ScenarioError(f"expected {kind}: [LOW, HIGH, N], found {shown(given)}; {example}")
     low, high, n = given
     if isinstance(n, bool) or not isinstance(n, int) or not 2 <= n <= _MOST_VALUES:
-        raise ScenarioError(f"expected 2 to {_MOST_VALUES} values, found {n!r}; {example}")
+        raise ScenarioError(f"expected 2 to {_MOST_VALUES} values, found {shown(n)}; {example}")
     first, last = end_quantities(low, high, lowest_is_positive=kind == "geom")
     start, stop = float(first.number), float(last.si / first.factor)
     whole = first.dimension == "number" and stop >= _WHOLE_FROM and first.number.denominator == 1 == last.si.denominator
@@ -134,7 +136,7 @@ def end_quantities(low: object, high: object, *, lowest_is_positive: bool) -> tu
 
 def _end(end: object) -> Quantity:
     if isinstance(end, bool) or not isinstance(end, (str, int, float)):
-        raise ScenarioError(f"expected a number with its unit, found {end!r}; write it like '10 s'")
+        raise ScenarioError(f"expected a number with its unit, found {shown(end)}; write it like '10 s'")
     try:
         return read_quantity(end if isinstance(end, str) else repr(end))
     except UnitError as error:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from mcettr.errors import ScenarioError
 from mcettr.scenario import Grid, Scenario, compile_grid
 from mcettr.scenario.merge import unknown_path, value_at
-from mcettr.scenario.validate import required
+from mcettr.scenario.sections import required
 from mcettr.sweep.spaced import end_quantities, in_unit
-from mcettr.units import Quantity, UnitError, format_duration, read_quantity, split_number
+from mcettr.units import Quantity, UnitError, format_duration, read_quantity, shown, split_number
 
 INTERVAL = "checkpoint.interval"
 _DURATION_S = (1e-3, 86_400.0)
@@ -71,7 +71,7 @@ class Vary:
         try:
             return compile_grid(scenario, {self.path: [in_unit(float(x), self.suffix, 16) for x in numbers]})
         except ScenarioError as error:
-            raise ScenarioError(f"vary: {error}") from None
+            raise error.inside("vary") from None
 
     def allowed(self, numbers: Array) -> Array:
         """Return the numbers in the range, rounded to 12 digits or to whole steps, sorted and each once."""
@@ -99,6 +99,8 @@ def read_vary(scenario: Scenario, vary: str) -> Vary:
     >>> read_vary(load("rsc-1"), "checkpoint.write_time=1 s:10 min").high
     600.0
     """
+    if not isinstance(vary, str) or not vary.strip():
+        raise ScenarioError(f"vary: expected PATH or PATH=LOW:HIGH, found {shown(vary)}; write it like 'job.gpus'")
     path, equals, span = vary.strip().partition("=")
     path = path.strip()
     fault = unknown_path(scenario.document.tree, tuple(path.split(".")), 0)

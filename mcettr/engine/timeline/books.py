@@ -40,6 +40,14 @@ class Books:
         self.close(now_s)
         self._newest_at_s = now_s
 
+    def saved_often(self, first_s: float, every_s: float, n: int) -> None:
+        """Note `n` of them, the first at `first_s`."""
+        self.saved(first_s)
+        if n > 1:
+            self.saved(first_s + every_s)
+            self.n_saves += n - 2
+            self._newest_at_s = first_s + (n - 1) * every_s
+
     def close(self, now_s: float) -> None:
         """Note that none did since the last one."""
         self.longest_stretch_s = max(self.longest_stretch_s, now_s - self._newest_at_s)

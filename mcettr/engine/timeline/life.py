@@ -54,6 +54,8 @@ class Life:
     ('DONE', 103.0, 3)
     """
 
+    training: type[Training] = Training
+
     def __init__(self, job: Params, draws: Draws, factors: list[float], max_attempts: int) -> None:
         self.job, self.draws, self.max_attempts = job, draws, max_attempts
         self.now_s = self.age_s = self.work_s = 0.0
@@ -134,7 +136,7 @@ class Life:
         self.failed_starts, self.replaced = 0, False
         self.walk(Phase(self, "restore", restore_s))
         self.lost_in_chain = 0.0
-        self.walk(Training(self))
+        self.walk(self.training(self))
 
     def _draw_write(self) -> None:
         plan = self.job.checkpoint
