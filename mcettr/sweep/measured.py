@@ -55,7 +55,7 @@ def measures_of(params: Params, estimates: Estimates) -> Measures:
     struck, struck_se = values["interruptions_by_cause"], se["interruptions_by_cause"]
     with np.errstate(divide="ignore", invalid="ignore"):
         expected = np.stack(rates, axis=-1) * (elapsed_s * (1.0 - down))[:, None] if n_causes else np.zeros_like(struck)
-        factor = struck / expected
+        factor = np.where(expected > 0.0, struck / expected, np.nan)
         # Both the failures and the time they are over vary; adding the errors errs on the safe side.
         factor_se = factor * (struck_se / struck + (se["elapsed_s"] / elapsed_s)[:, None])
     finished = np.where(estimates.finished_fraction > 0.0, estimates.finished_fraction, np.nan)
