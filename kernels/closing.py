@@ -31,7 +31,8 @@ def close(params: Params, schedule: Schedule, key: Key, state: State) -> Account
         begin_s = begin_s + length_s
     training_s = room_s - begin_s
     end = ending(schedule, view.left, jnp)
-    done = ~capped & ~is_before(training_s, end.time_s, accounts.clock_s + begin_s)
+    begins_s = jnp.minimum(accounts.clock_s + begin_s, params.horizon_s)
+    done = ~capped & ~is_before(training_s, end.time_s, begins_s)
     rest = stretch(schedule, jnp.maximum(training_s, 0.0), jnp, moment_s(0.0, params.horizon_s))
     rest = until_the_end(schedule, rest, view.left, jnp)
 

@@ -98,7 +98,7 @@ def test_gpu_check_says_so_without_a_gpu(tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["V1.22", "incidents, lemons, spares, repeats"])
+@pytest.mark.parametrize("name", ["V1.22", pytest.param("incidents, lemons, spares, repeats", marks=pytest.mark.slow)])
 def test_gpu_checks_pass_on_the_processor_against_itself(name):
     draws = gpu_check.check_draws(resolve("cpu").handle, 1_000)
     assert draws == {"draws": 4_000, "different": 0, "passed": True}

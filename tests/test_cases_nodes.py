@@ -215,7 +215,9 @@ def test_requeue_gives_the_queue_back_to_a_job_with_spares() -> None:
     assert queue_share(**{"recovery.requeue": "always"}) == pytest.approx(without, abs=0.005)
 
 
-@pytest.mark.parametrize("policy", ["wait", "queue", "groups"])
+@pytest.mark.parametrize(
+    "policy", ["wait", *(pytest.param(name, marks=pytest.mark.slow) for name in ("queue", "groups"))]
+)
 def test_requeue_is_the_same_in_both(policy: Any) -> None:
     causes = (
         Cause("node", 1 / (3 * HOUR), nodes_lost=exactly(1.0)),

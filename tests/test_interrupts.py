@@ -23,7 +23,8 @@ def write(result, path):
 
 def work():
     try:
-        files.write_aside(Path("a.json").absolute(), lambda place: write(None, place))
+        with files.aside(Path("a.json").absolute()) as place:
+            write(None, place)
     except KeyboardInterrupt:
         return 130
     return 0
@@ -55,7 +56,7 @@ def interrupted(command: list[str], folder: Path, ready: Path | float, number: i
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=folder, env=environment) as process:
         if isinstance(ready, Path):
             end = time.monotonic() + 60.0
-            while not ready.exists() and time.monotonic() < end:
+            while not ready.exists() and process.poll() is None and time.monotonic() < end:
                 time.sleep(0.05)
         else:
             time.sleep(ready)

@@ -82,6 +82,16 @@ def engine_lives(structure: str, change: Change = lambda params: params, n: int 
     ]
 
 
+def marked(value: str, structure: str) -> Any:
+    """Return a parameter of a test, marked as slow unless it is about one of the structures that are always run."""
+    return pytest.param(value, marks=() if structure in ALWAYS else pytest.mark.slow)
+
+
+ALWAYS = ("saving", "grouped")
+"""Structures that between them have most mechanisms."""
+SOME_SLOW = [marked(structure, structure) for structure in STRUCTURES]
+
+
 @cache
 def unchanged(structure: str) -> tuple[Lives, ...]:
     return tuple(engine_lives(structure))
@@ -91,7 +101,7 @@ def paired(fast: Any, slow: Any) -> list[Scenario]:
     return [Scenario(a, b) for a, b in zip(fast, slow, strict=True)]
 
 
-@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("structure", SOME_SLOW)
 def test_mechanisms_together(structure: str) -> None:
     compare(paired(unchanged(structure), second_opinion(structure)))
 
@@ -137,7 +147,7 @@ FAULTS: dict[str, tuple[str, Change]] = {
 """A fault of one number each, and where it shows."""
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", [marked(name, FAULTS[name][0]) for name in FAULTS])
 def test_a_fault_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistical, "_spend", lambda alpha: None)  # an alarm is what is wanted
     structure, change = FAULTS[name]
@@ -146,7 +156,7 @@ def test_a_fault_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("kind", ["shares", "counts"])
-@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("structure", SOME_SLOW)
 def test_the_stated_bias_shows_in_each(structure: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put lives of the engine in the second simulator's place, one column of which is off by what must be seen."""
     monkeypatch.setattr(statistical, "_spend", lambda alpha: None)
@@ -166,7 +176,7 @@ def test_the_stated_bias_shows_in_each(structure: str, kind: str, monkeypatch: p
 
 @pytest.mark.parametrize("upper", [True, False])
 @pytest.mark.parametrize("share", TAILS)
-@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("structure", SOME_SLOW)
 def test_a_tail_shows(structure: str, share: float, upper: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with so many lives more at one end as must be seen there."""
     monkeypatch.setattr(statistical, "_spend", lambda alpha: None)
@@ -180,7 +190,7 @@ def test_a_tail_shows(structure: str, share: float, upper: bool, monkeypatch: py
         assert_same_tail(planted, others, share, detectable=TAILS[share], what="rework", upper=upper)
 
 
-@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("structure", SOME_SLOW)
 def test_more_scatter_shows(structure: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistical, "_spend", lambda alpha: None)
     planted = []

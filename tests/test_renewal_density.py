@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -72,13 +71,3 @@ def test_more_time_means_more_replacements() -> None:
         for age in (0.0, 0.3, 30.0):
             counts = renewals(shape, age, np.geomspace(1e-6, 1e4, 33).tolist())
             assert np.all(np.diff(counts, prepend=0.0) >= 0.0)
-
-
-def test_fast_enough_for_a_grid_of_lives() -> None:
-    times = np.geomspace(1e-4, 2.0, 32).tolist()
-    spent = []
-    for i in range(5):
-        begun = time.process_time()
-        renewals(0.7, 0.1 + 1e-6 * i, times)
-        spent.append(time.process_time() - begun)
-    assert min(spent) < 0.05
