@@ -10,8 +10,8 @@ from mcettr.report.work import work_by_gpus
 
 if TYPE_CHECKING:
     from mcettr.sweep.answer import SolvedValue, SolveResult
-    from mcettr.sweep.optimize import OptimizeResult
     from mcettr.sweep.look import Point
+    from mcettr.sweep.optimize import OptimizeResult
 
 _WITHIN = 3.0
 """Standard errors: the answer and its check have draws of their own, so their errors add."""

@@ -101,9 +101,7 @@ class Look:
     def joined(self, other: Look) -> Look:
         """Return the points of both; of two at one value the one that was run to the end, or on more timelines."""
         every = (*other.points, *self.points)
-        order = sorted(
-            range(len(every)), key=lambda i: (every[i].value, every[i].capped > 0.0, -every[i].timelines, i)
-        )
+        order = sorted(range(len(every)), key=lambda i: (every[i].value, every[i].capped > 0.0, -every[i].timelines, i))
         return self._both(other).some(
             [i for n, i in enumerate(order) if n == 0 or every[i].value != every[order[n - 1]].value]
         )
@@ -119,9 +117,7 @@ class Look:
     def some(self, chosen: Sequence[int] | NDArray[np.intp] | NDArray[np.bool_]) -> Look:
         """Return some of the points, by number or by mark."""
         index = np.arange(self.values.size)[np.asarray(chosen)] if len(chosen) else np.zeros(0, np.intp)
-        arrays = {
-            field.name: getattr(self, field.name)[index] for field in fields(Look) if field.name != "points"
-        }
+        arrays = {field.name: getattr(self, field.name)[index] for field in fields(Look) if field.name != "points"}
         return Look(**arrays, points=tuple(self.points[i] for i in index))
 
     def sides(self, goal: float, errors: float = NORMAL_95) -> NDArray[np.int64]:

@@ -257,7 +257,7 @@ def _looked_at(trials: Trials, values: Array) -> _Look:
     interval_s = np.broadcast_to(params.checkpoint.interval_s, values.shape)
     n = trials.effort.timelines or 0
     rows = zip(values, ettr, errors, interval_s, strict=True)
-    trials.note(tuple(Point(*map(float, row), timelines=n) for row in rows))
+    trials.note(tuple(Point(float(v), float(e), float(se), float(t), timelines=n) for v, e, se, t in rows))
     best = int(np.argmax(ettr))
     return _Look(values, ettr, ettr[best] - ettr, _errors(shares[best] - shares), errors)
 

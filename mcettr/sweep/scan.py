@@ -1,7 +1,7 @@
 """A coarse look over the whole range of a field: between which values, by simulation, a target begins to be met.
 
-Some twenty values get a few timelines each, on the same draws, and each timeline is stopped after 2,000 failures, so that
-the whole range takes about as long as one point near the answer. Values whose timelines were stopped show nothing: from
+Some twenty values get a few timelines each, on the same draws, and each timeline is stopped after 2,000 failures, so
+that the whole range takes about as long as one point near the answer. Values whose timelines were stopped show nothing: from
 the scenario's own values outwards they are run again, longer, only where the answer may lie among them.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,7 @@ def scanned(trials: Trials, hints: Array, goes_on: GoesOn) -> Scan:
     """
     vary = trials.vary
     spread = vary.spread(_POINTS)
-    own = [] if vary.own is None else vary.allowed(np.array([vary.own]))
+    own = vary.allowed(np.array([] if vary.own is None else [vary.own]))
     values = np.unique(np.concatenate([spread, own, hints]))
     quick = values[_quick(trials, values)]
     if not quick.size:
@@ -125,20 +126,16 @@ def turns(look: Look, goal: float) -> list[Turn]:
     Points within their error of the goal count at the ends of the look only, where no clear one lies beyond.
     """
     sides = look.sides(goal, CLEAR)
-    clear = list(np.flatnonzero(sides))
+    clear = [int(i) for i in np.flatnonzero(sides)]
     signs = np.where(look.metric >= goal, 1, -1)
     first, last = (clear[0], clear[-1]) if clear else (look.values.size, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
         away = np.nan_to_num(np.abs(look.metric - goal) / look.error)
     ends = [range(first), range(max(last + 1, first), look.values.size)]
-    marked = sorted({*clear, *(max(run, key=lambda i: away[i]) for run in ends if run)})
+    marked = sorted({*clear, *(max(run, key=lambda i: float(away[i])) for run in ends if run)})
     if not clear and look.values.size > 1:
         marked = sorted({0, look.values.size - 1, int(np.argmax(look.metric)), int(np.argmin(look.metric))})
-    return [
-        Turn(int(i), int(j), bool(signs[j] > 0))
-        for i, j in zip(marked[:-1], marked[1:], strict=True)
-        if signs[i] != signs[j]
-    ]
+    return [Turn(i, j, bool(signs[j] > 0)) for i, j in pairwise(marked) if signs[i] != signs[j]]
 
 
 def unclear(look: Look, goal: float) -> NDArray[np.intp]:

@@ -34,7 +34,17 @@ from mcettr.sweep.target import Target, read_target
 from mcettr.sweep.trials import FEWEST_GROUPED, FEWEST_TIMELINES, MOST_TIMELINES, Trials
 from mcettr.sweep.vary import Vary, read_vary
 from mcettr.sweep.whole import whole_crossing
-from mcettr.sweep.wording import LESS_WORK, aim_text, cut_text, is_near, level_of, reach_text, span_text, where_met, work_at
+from mcettr.sweep.wording import (
+    LESS_WORK,
+    aim_text,
+    cut_text,
+    is_near,
+    level_of,
+    reach_text,
+    span_text,
+    where_met,
+    work_at,
+)
 
 Array = NDArray[np.float64]
 _FORESEEN_POINTS = 33
@@ -255,7 +265,12 @@ def _crossing(trials: Trials, look: Look, every: list[Turn], k: int, wanted: flo
     low = 0 if k == 0 else extreme(every[k - 1].right, turn.left)
     high = look.values.size - 1 if k == len(every) - 1 else extreme(turn.right, every[k + 1].left)
     if vary.step == 1.0:
-        ends = (int(look.values[turn.left]), int(look.values[turn.right]), int(look.values[low]), int(look.values[high]))
+        ends = (
+            int(look.values[turn.left]),
+            int(look.values[turn.right]),
+            int(look.values[low]),
+            int(look.values[high]),
+        )
         number = whole_crossing(trials, ends, turn.rises, lambda error: _grown(trials, error, wanted, 1))
         return None if number is None else _Found(number, turn.rises)
     logs = vary.logs(look.values)
@@ -269,9 +284,7 @@ def _start(logs: Array, metric: Array, turn: Turn, goal: float) -> tuple[float, 
     return float(logs[i] + (goal - metric[i]) / slope), slope
 
 
-def _refined(
-    trials: Trials, start: tuple[float, float], bounds: tuple[float, float], wanted: float
-) -> Crossing | None:
+def _refined(trials: Trials, start: tuple[float, float], bounds: tuple[float, float], wanted: float) -> Crossing | None:
     """Return the crossing near a start, on as many timelines as the standard error of ettr calls for."""
     aim, effort = trials.target, trials.effort
     found: Crossing | None = None

@@ -76,6 +76,14 @@ class Vary:
         The scenario's own number, where it has one in the range.
     """
 
+    path: str
+    low: float
+    high: float
+    suffix: str
+    unit: str
+    step: float = 0.0
+    own: float | None = None
+
     @property
     def wants_least(self) -> bool:
         """Whether the least value that meets a target is the answer: of spares, GPUs, bandwidths; else the most."""
@@ -97,14 +105,6 @@ class Vary:
     def numbers(self, logs: Array) -> Array:
         """Return the numbers that some logs stand for."""
         return np.asarray(np.exp(logs) - (0.0 if self.low > 0 else 1.0))
-
-    path: str
-    low: float
-    high: float
-    suffix: str
-    unit: str
-    step: float = 0.0
-    own: float | None = None
 
     def grid(self, scenario: Scenario, numbers: Iterable[float]) -> Grid:
         """Return the scenario's cells at some numbers."""
