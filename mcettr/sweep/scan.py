@@ -1,8 +1,8 @@
 """A coarse look over the whole range of a field: between which values, by simulation, a target begins to be met.
 
 Some twenty values get a few timelines each, on the same draws, and each timeline is stopped after 2,000 failures, so
-that the whole range takes about as long as one point near the answer. Values whose timelines were stopped show nothing: from
-the scenario's own values outwards they are run again, longer, only where the answer may lie among them.
+that the whole range takes about as long as one point near the answer. Values whose timelines were stopped show nothing:
+from the scenario's own values outwards they are run again, longer, only where the answer may lie among them.
 """
 
 from __future__ import annotations
