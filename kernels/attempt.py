@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.special import ndtri
 
-from mcettr.kernels import streams
-from mcettr.model.distributions import Distribution, is_fixed, sample
+from mcettr.kernels import choice, streams
+from mcettr.model.distributions import Distribution, is_fixed
 from mcettr.model.params import Params
 
 
@@ -67,9 +66,13 @@ def cause_row(bounds: list[tuple[Any, Any]], word: Any) -> Any:
 
 def duration(law: Distribution, key: Any, purpose: int, count: Any, zero: Any) -> Any:
     """Return durations in seconds, in the shape and dtype of `zero`; a fixed law spends no draw."""
-    if is_fixed(law):
-        return law.values[0] + zero
-    return sample(law, key.uniform(purpose, count, zero.dtype), jnp, ndtri)
+    return duration_of([law], jnp.zeros(zero.shape, jnp.int32), key, purpose, count, zero)
+
+
+def duration_of(laws: list[Distribution], index: Any, key: Any, purpose: int, count: Any, zero: Any) -> Any:
+    """Return durations in seconds, each by the law that `index` (int32 lanes) says; fixed laws spend no draw."""
+    u = zero if all(map(is_fixed, laws)) else key.uniform(purpose, count, zero.dtype)
+    return choice.duration(laws, index, u)
 
 
 class Phases(NamedTuple):
@@ -101,10 +104,9 @@ def phases(params: Params, key: Any, count: Any, row: Any, has_save: Any, dtype:
     zero = jnp.zeros(row.shape, dtype)
 
     def pick(laws: list[Distribution], purpose: int) -> Any:
-        result = zero
-        for index, law in enumerate(laws, start=1):
-            result = jnp.where(row == index, duration(law, key, purpose, count, zero), result)
-        return result
+        if not laws:
+            return zero
+        return jnp.where(row > 0, duration_of(laws, jnp.maximum(row - 1, 0), key, purpose, count, zero), zero)
 
     recovery = params.recovery
     startup = zero

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
-from jax.scipy.special import ndtri
 
-from mcettr.kernels import streams
+from mcettr.kernels import choice, streams
+from mcettr.kernels.choice import pick
 from mcettr.kernels.elementary import NAMESPACE, minus_log_of_uniform
-from mcettr.model.counts import Counts, is_exactly, sample_count
-from mcettr.model.distributions import Distribution, is_fixed, sample
+from mcettr.model.counts import Counts, exactly, is_exactly, sample_count
+from mcettr.model.distributions import Distribution, is_fixed
 
 UNIT = Distribution("exponential", (1.0,))
 """Stands for -log(u), the hazard that brings an event."""
+UNIT_TIME = Distribution("exponential", (1.0,))
+"""Stands for -log(1 - u), the time of an exponential law with mean 1."""
 FINE = Distribution("fine", ())
 """Stands for the uniform itself in float64, to the last bit of its word."""
 
@@ -75,13 +77,16 @@ class Draws:
             return law.values[0] + jnp.zeros(self.shape)
         return self._get(Request(purpose, count, law))
 
-    def number(self, law: Counts | None, purpose: int, count: Any) -> Any:
-        """Return a number of nodes."""
-        if law is None:
-            return jnp.zeros(self.shape)
-        if is_exactly(law):
-            return law.values[0] + jnp.zeros(self.shape)
-        return sample_count(law, self.uniform(purpose, count), NAMESPACE)
+    def number(self, laws: list[Counts | None], index: Any, purpose: int, count: Any) -> Any:
+        """Return a number of nodes, by the law that `index` says; None is 0."""
+        some = [exactly(0.0) if law is None else law for law in laws]
+        if all(map(is_exactly, some)):
+            return pick([law.values[0] for law in some], index)
+        n = max(len(law.values) for law in some)
+        values = zip(*((*law.values, *law.values[-1:] * (n - len(law.values))) for law in some), strict=True)
+        reached = zip(*((*law.cumulative, *(1.0,) * (n - len(law.values))) for law in some), strict=True)
+        mine = Counts(*(tuple(pick(column, index) for column in columns) for columns in (values, reached)))
+        return sample_count(mine, self.uniform(purpose, count), NAMESPACE)
 
 
 def uniform(request: Request, key: Any, counts: dict[Any, Any]) -> Any:
@@ -94,9 +99,11 @@ def follows(law: Distribution | None, u: Any) -> Any:
     assert law is not None
     if law is UNIT:
         return minus_log_of_uniform(u)
-    return sample(law, u.astype(jnp.float64), NAMESPACE, ndtri)
+    return choice.duration([law], jnp.zeros(u.shape, jnp.int32), u.astype(jnp.float64))
 
 
 def has_table(law: Distribution | None) -> bool:
     """Return whether a law is looked up in a table, which no kernel of lanes can do."""
-    return law is not None and (law.kind == "table" or any(has_table(part) for part in law.components))
+    if law is None:
+        return False
+    return law.kind == "table" or len(law.components) > choice.SELECTS or any(map(has_table, law.components))

@@ -17,7 +17,6 @@ from mcettr.kernels.events.ledger import Ledger
 from mcettr.kernels.events.pool import take
 from mcettr.kernels.events.race import Race
 from mcettr.kernels.events.stages import Stages, Survey
-from mcettr.kernels.events.stops import detection_s, diagnosis_s
 from mcettr.kernels.events.strikes import Strike, kind_is
 
 
@@ -38,8 +37,9 @@ def hit(job: Job, lanes: Lanes, draws: Draws, struck: Strike) -> Any:
     return mask
 
 
-def begin(job: Job, lanes: Lanes, draws: Draws, struck: Strike, mask: Any, lost: Any) -> Ledger:
-    """Begin the recovery of a lost group, of which `lost` nodes are gone; all others pause."""
+def begin(job: Job, lanes: Lanes, _: Draws, struck: Strike, mask: Any, lost: Any, found_s: Any) -> Ledger:
+    """Begin the recovery of a lost group, of which `lost` nodes are gone; its cause is known after `found_s`; the
+    others pause."""
     ledger = Ledger()
     ledger.interrupt(struck.cause + 1, mask)
     groups = job.params.recovery.replica_groups
@@ -47,7 +47,7 @@ def begin(job: Job, lanes: Lanes, draws: Draws, struck: Strike, mask: Any, lost:
     lanes.set(
         mask,
         group=GROUP_DOWN,
-        group_left=detection_s(job, draws, struck.cause) + diagnosis_s(job, draws, struck.cause),
+        group_left=found_s,
         group_row=struck.cause + 1,
         pause_left=where(lanes.group == NO_GROUP, groups.reconfigure_s, lanes.pause_left),
         group_replaced=lost > 0,

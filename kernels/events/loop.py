@@ -14,6 +14,7 @@ from mcettr.kernels.attempt import Key
 from mcettr.kernels.elementary import where
 from mcettr.kernels.events import groups, nodes, refill, starts, stops, strikes
 from mcettr.kernels.events.features import Features
+from mcettr.kernels.events.finding import find_out
 from mcettr.kernels.events.job import Job, Numbers
 from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Lanes, is_over
 from mcettr.kernels.events.ledger import BOOKED, Ledger
@@ -107,7 +108,7 @@ def _strike(job: Job, stages: Any, ledger: Ledger, view: View, race: Race) -> st
     struck = stages.run(strikes.strike, view, race)
     grouped = jnp.zeros_like(struck.mask)
     if on.slow:
-        stages.run(strikes.slow_down, struck)
+        strikes.slow_down(job, stages, struck)
     if on.groups:
         grouped = stages.run(groups.hit, struck)
         cause = struck.cause
@@ -116,11 +117,12 @@ def _strike(job: Job, stages: Any, ledger: Ledger, view: View, race: Race) -> st
             lost = nodes.lose_of_group(job, stages, grouped, cause, struck.repeated)
         if on.repeat:
             stages.run(strikes.miss, grouped, cause)
-        ledger.add(stages.run(groups.begin, struck, grouped, lost))
+        detection, diagnosis = find_out(job, stages, cause)
+        ledger.add(stages.run(groups.begin, struck, grouped, lost, detection + diagnosis))
     stop, booked = stages.run(stops.apply_event, view, race, struck, grouped)
     ledger.add(booked)
     if on.incidents or on.silent:
-        stages.run(strikes.turn, view, race)
+        strikes.turn(job, stages, view, race)
     return stop._replace(repeated=struck.repeated)
 
 
@@ -128,8 +130,7 @@ def _stop(job: Job, stages: Any, ledger: Ledger, race: Race, stop: stops.Stop, f
     """Stop the job: roll back, find out, lose nodes; return the lanes that are checked before their start."""
     by_cause, booked = stages.run(stops.roll_back, stop)
     ledger.add(booked)
-    found_out = stages.run(stops.find_out, stop, by_cause)
-    ledger.add(stages.run(stops.downtime, stop, *found_out))
+    ledger.add(stages.run(stops.downtime, stop, by_cause, *find_out(job, stages, stop.row - 1)))
     if not job.on.nodes_lost:
         return jnp.zeros_like(fresh)
     return nodes.move(job, stages, race, (by_cause, stop.row - 1, stop.repeated), fresh)

@@ -50,11 +50,11 @@ class Looks(NamedTuple):
 def lose(job: Job, lanes: Lanes, draws: Draws, mask: Any, cause: Any, repeated: Any) -> Loss:
     """Return the nodes that a failure costs."""
     present = n_present(job, lanes)
-    lost = jnp.zeros_like(lanes.now)
-    for index, record in enumerate(job.params.causes):
-        n = draws.number(record.nodes_lost, streams.NODES_LOST, "attempt")
-        n = n + draws.number(record.over_evicted, streams.OVER_EVICTED, "attempt")
-        lost = where(cause == index, n, lost)
+    causes, lost = job.params.causes, jnp.zeros_like(lanes.now)
+    if causes:
+        cause = jnp.clip(cause, 0, len(causes) - 1)
+        lost = draws.number([record.nodes_lost for record in causes], cause, streams.NODES_LOST, "attempt")
+        lost = lost + draws.number([record.over_evicted for record in causes], cause, streams.OVER_EVICTED, "attempt")
     lost = where(mask, jnp.minimum(lost, present), 0.0)
     if not job.on.lemons:
         zero = jnp.zeros_like(lost)

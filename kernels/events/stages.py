@@ -14,16 +14,23 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy.special import ndtri
 
-from mcettr.kernels.elementary import NAMESPACE
+from mcettr.kernels import choice
+from mcettr.kernels.elementary import NAMESPACE, where
 from mcettr.kernels.events.drawing import draws_of_step
-from mcettr.kernels.events.draws import Draws, Request
+from mcettr.kernels.events.draws import UNIT, UNIT_TIME, Draws, Request, has_table
 from mcettr.kernels.events.features import Bound
 from mcettr.kernels.events.job import Job
 from mcettr.kernels.events.lanes import Lanes, flags_as_int8
 from mcettr.kernels.fusion import Kernel, in_one_kernel
 from mcettr.model.counts import Odds, Reached, binomial_begin, binomial_beyond, binomial_steps, odds_of, steps_from
+from mcettr.model.distributions import Distribution, is_fixed
 
 _FIRST_STEPS, _STEPS_A_ROUND = 12, 12
+
+
+def _simple(laws: list[Distribution]) -> bool:
+    """Return whether the durations are numbers, or multiples of one exponential time."""
+    return all(law.kind in ("fixed", "exponential") for law in laws)
 
 
 class Survey:
@@ -37,9 +44,19 @@ class Survey:
         """Run the stage with draws of 1/2."""
         return stage(self.job, self.lanes, self.draws, *args)
 
-    def uniform(self, purpose: int, count: str) -> Any:
+    def uniform(self, purpose: int, count: Any) -> Any:
         """Return a half."""
         return self.draws.uniform(purpose, count)
+
+    def exponential(self, purpose: int, count: Any) -> Any:
+        """Return the exponential time of a half."""
+        return self.draws.exponential(purpose, count)
+
+    def durations(self, laws: list[Distribution], index: Any, purpose: int, count: Any) -> Any:
+        """Return what the laws give at a half."""
+        if not all(map(is_fixed, laws)):
+            self.draws.duration(UNIT_TIME, purpose, count) if _simple(laws) else self.draws.uniform(purpose, count)
+        return jnp.zeros(index.shape)
 
     def binomial(self, n: Any, p: Any, u: Any, bound: Bound) -> Any:
         """Return counts of 0."""
@@ -84,9 +101,31 @@ class Stages:
         self.lanes.put(**changes)
         return result
 
-    def uniform(self, purpose: int, count: str) -> Any:
+    def uniform(self, purpose: int, count: Any) -> Any:
         """Return a draw."""
         return self.known[Request(purpose, count)]
+
+    def exponential(self, purpose: int, count: Any) -> Any:
+        """Return a unit exponential."""
+        return self.known[Request(purpose, count, UNIT)]
+
+    def durations(self, laws: list[Distribution], index: Any, purpose: int, count: Any) -> Any:
+        """Return durations in seconds, each by the law that `index` says, in lanes; fixed laws spend no draw."""
+        if all(map(is_fixed, laws)):
+            return choice.pick([law.values[0] for law in laws], index)
+        if _simple(laws):
+            unit = self.known[Request(purpose, count, UNIT_TIME)]
+            times = where(choice.pick([is_fixed(law) for law in laws], index), 1.0, unit)
+            return choice.pick([law.values[0] for law in laws], index) * times
+
+        def follow(lanes: Any) -> Any:
+            index, u = lanes
+            return choice.duration(laws, index, u.astype(jnp.float64))
+
+        lanes = index, self.uniform(purpose, count)
+        if len(laws) > choice.SELECTS or any(map(has_table, laws)):
+            return follow(lanes)
+        return in_one_kernel(follow, lanes, self.turn)
 
     def binomial(self, n: Any, p: Any, u: Any, bound: Bound) -> Any:
         """Return the binomial(n, p) counts of lanes at `u`, in as many rounds as the largest of them takes.

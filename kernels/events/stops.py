@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from mcettr.kernels import streams
+from mcettr.kernels.choice import pick
 from mcettr.kernels.elementary import where
 from mcettr.kernels.events.draws import Draws
 from mcettr.kernels.events.hazards import NO_GROUP
@@ -15,7 +16,7 @@ from mcettr.kernels.events.lanes import AT_RISK, ENDED, NODES, Lanes
 from mcettr.kernels.events.ledger import AFTER, Ledger
 from mcettr.kernels.events.passing import pass_down, serve_window
 from mcettr.kernels.events.race import Race, View
-from mcettr.kernels.events.strikes import Strike, check_s, kind_is, miss, work_now
+from mcettr.kernels.events.strikes import Strike, kind_is, miss, work_now
 from mcettr.kernels.events.training import NONE, gives_time, is_less, newest_durable, restart_at, write_time_s
 from mcettr.model.budget import Outcome
 from mcettr.model.order import is_before
@@ -78,13 +79,9 @@ def _crashes(cause: Cause) -> bool:
 
 
 def _picked(job: Job, cause: Any, name: str) -> Any:
-    """Return a number of the striking cause."""
-    value = jnp.zeros(cause.shape)
-    for index, record in enumerate(job.params.causes):
-        number = getattr(record, name)
-        if number is not None:
-            value = where(cause == index, number, value)
-    return value
+    """Return a number of the striking cause, or 0 if it has none."""
+    numbers = [getattr(record, name) for record in job.params.causes]
+    return pick([0.0 if number is None else number for number in numbers], cause)
 
 
 def _planned(
@@ -211,16 +208,14 @@ def _before_corruption(job: Job, lanes: Lanes, found: Any) -> None:
     lanes.set(found, number=number, base=number * job.fixed.times.interval_s, corrupt=False)
 
 
-def find_out(job: Job, lanes: Lanes, draws: Draws, stop: Stop, by_cause: Any) -> tuple[Any, Any]:
-    """Return how long detection and diagnosis take; a culprit may be missed in the lanes that a cause stops."""
-    cause = stop.row - 1
-    miss(job, lanes, draws, by_cause, cause)
-    detection = where(stop.crash, detection_s(job, draws, cause), 0.0)
-    return detection, where(stop.crash | stop.found, diagnosis_s(job, draws, cause), 0.0)
+def downtime(job: Job, lanes: Lanes, draws: Draws, stop: Stop, by_cause: Any, detection: Any, diagnosis: Any) -> Ledger:
+    """Let detection and diagnosis pass, or the wait for a human, or the maintenance that stopped the job.
 
-
-def downtime(job: Job, lanes: Lanes, draws: Draws, stop: Stop, detection: Any, diagnosis: Any) -> Ledger:
-    """Let detection and diagnosis pass, or the wait for a human, or the maintenance that stopped the job."""
+    A culprit may be missed in the lanes that a cause stops (`by_cause`).
+    """
+    miss(job, lanes, draws, by_cause, stop.row - 1)
+    detection = where(stop.crash, detection, 0.0)
+    diagnosis = where(stop.crash | stop.found, diagnosis, 0.0)
     ledger, mask = Ledger(), stop.any & (lanes.phase == NODES)
     if job.on.start_failure:
         failure = job.params.recovery.start_failure
@@ -233,25 +228,3 @@ def downtime(job: Job, lanes: Lanes, draws: Draws, stop: Stop, detection: Any, d
         mask = mask & (lanes.phase == NODES)
     pass_down(job, lanes, ledger, mask, [("detection", detection), ("diagnosis", diagnosis)])
     return ledger
-
-
-def detection_s(job: Job, draws: Draws, cause: Any) -> Any:
-    """Return the detection time of the striking cause, under the number of the attempt to come."""
-    value = jnp.zeros(cause.shape)
-    for index, record in enumerate(job.params.causes):
-        if record.kind in ("silent", "slow"):
-            continue
-        length = draws.duration(record.detection, streams.DETECTION, "attempt")
-        if record.caught_in_check is not None:
-            purposes = streams.CHECK_PHASE, streams.CHECK_CATCH
-            length = jnp.minimum(length, check_s(job, draws, index, purposes, "attempt"))
-        value = where(cause == index, length, value)
-    return value
-
-
-def diagnosis_s(job: Job, draws: Draws, cause: Any) -> Any:
-    """Return the diagnosis time of the striking cause."""
-    value = jnp.zeros(cause.shape)
-    for index, record in enumerate(job.params.causes):
-        value = where(cause == index, draws.duration(record.diagnosis, streams.DIAGNOSIS, "attempt"), value)
-    return value

@@ -7,12 +7,15 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from mcettr.kernels import streams
+from mcettr.kernels.choice import pick
 from mcettr.kernels.elementary import where
 from mcettr.kernels.events import hazards
 from mcettr.kernels.events.draws import Draws
+from mcettr.kernels.events.finding import SILENT, SLOW, detection_s
 from mcettr.kernels.events.job import Job
 from mcettr.kernels.events.lanes import AT_RISK, Lanes
 from mcettr.kernels.events.race import Race, View, silent_parts
+from mcettr.kernels.events.stages import Stages, Survey
 
 
 class Strike(NamedTuple):
@@ -35,7 +38,7 @@ def strike(job: Job, lanes: Lanes, draws: Draws, view: View, race: Race) -> Stri
     if entries:
         u = draws.fine(streams.CAUSE, "hazard") if len(entries) > 1 else jnp.zeros_like(lanes.now)
         number = hazards.pick([part for _, _, part in entries], view.hazard, u)
-        cause = _of(number, [index for index, _, _ in entries])
+        cause = pick([index for index, _, _ in entries], number)
         repeated = mask & (number >= sum(not again for _, again, _ in entries))
         for index in job.on.repeat:
             lanes.set(repeated & (cause == index), **{f"pending_{index}": lanes[f"pending_{index}"] - 1.0})
@@ -52,72 +55,58 @@ def strike(job: Job, lanes: Lanes, draws: Draws, view: View, race: Race) -> Stri
     return Strike(mask, cause, repeated)
 
 
-def _of(number: Any, values: list[int]) -> Any:
-    """Return values[number] for int32 lanes."""
-    if values == list(range(len(values))):
-        return number
-    result = jnp.full_like(number, values[0])
-    for position, value in enumerate(values[1:], start=1):
-        result = where(number == position, value, result)
-    return result
-
-
 def kind_is(job: Job, cause: Any, wanted: Any) -> Any:
     """Return the lanes whose cause is of a wanted kind; `wanted` maps a `Cause` to a bool."""
-    chosen = [index for index, record in enumerate(job.params.causes) if wanted(record)]
-    if len(chosen) == len(job.params.causes):
-        return jnp.ones_like(cause, bool)
-    hit = jnp.zeros_like(cause, bool)
-    for index in chosen:
-        hit = hit | (cause == index)
-    return hit
+    if not job.params.causes:
+        return jnp.zeros(cause.shape, bool)
+    return pick([bool(wanted(record)) for record in job.params.causes], cause)
 
 
-def slow_down(job: Job, lanes: Lanes, draws: Draws, struck: Strike) -> None:
+def slow_down(job: Job, stages: Stages | Survey, struck: Strike) -> None:
     """Slow the job down where a slow cause strikes that is not active yet."""
+    by_rate = [index for index in job.on.slow if index not in job.on.every]
+    lengths = {}
+    if by_rate:
+        lengths = dict.fromkeys(by_rate, detection_s(job, stages, by_rate, struck.cause, SLOW, "hazard"))
     for index in job.on.slow:
-        cause = job.params.causes[index]
-        count = ("event", index) if index in job.on.every else "hazard"
-        length = draws.duration(cause.detection, streams.SLOW_DETECTION, count)
-        if cause.caught_in_check is not None:
-            purposes = streams.SLOW_CHECK_PHASE, streams.SLOW_CHECK_CATCH
-            length = jnp.minimum(length, check_s(job, draws, index, purposes, count))
+        if index in job.on.every:
+            lengths[index] = detection_s(job, stages, [index], struck.cause, SLOW, ("event", index))
+    stages.run(_slow_down, struck, lengths)
+
+
+def _slow_down(_: Job, lanes: Lanes, __: Draws, struck: Strike, lengths: dict[int, Any]) -> None:
+    for index, length in lengths.items():
         begins = struck.mask & (struck.cause == index) & jnp.isinf(lanes[f"slow_{index}"])
         # A detection that never comes leaves the job slow: it is finite in the slot, beyond any horizon.
         lanes.set(begins, **{f"slow_{index}": jnp.minimum(length, 1e30)})
 
 
-def check_s(job: Job, draws: Draws, cause: int, purposes: tuple[int, int], count: Any) -> Any:
-    """Return when a periodic check finds the fault of a cause."""
-    missed = jnp.floor(draws.exponential(purposes[1], count) * job.fixed.misses[cause])
-    return job.params.check_every_s * (draws.uniform(purposes[0], count) + missed)
+def turn(job: Job, stages: Stages | Survey, view: View, race: Race) -> None:
+    """Let incidents begin and end, and corruption strike."""
+    mask, cause = stages.run(_turn, view, race)
+    if job.on.silent:
+        latency = detection_s(job, stages, job.on.silent, cause, SILENT, "strike")
+        stages.run(_corrupt, mask, cause, latency)
 
 
-def corrupt(job: Job, lanes: Lanes, draws: Draws, view: View, race: Race) -> None:
-    """Corrupt the work from here on where a corruption strikes; the latency begins."""
-    mask = race.won("corruption", lanes.phase == AT_RISK)
-    u = draws.fine(streams.SILENT_CAUSE, "strike") if len(job.on.silent) > 1 else jnp.zeros_like(lanes.now)
-    cause = _of(hazards.pick(silent_parts(job, lanes), view.silent_rate, u), list(job.on.silent))
-    latency = jnp.zeros_like(lanes.now)
-    for index in job.on.silent:
-        record = job.params.causes[index]
-        length = draws.duration(record.detection, streams.SILENT_LATENCY, "strike")
-        if record.caught_in_check is not None:
-            purposes = streams.SILENT_CHECK_PHASE, streams.SILENT_CHECK_CATCH
-            length = jnp.minimum(length, check_s(job, draws, index, purposes, "strike"))
-        latency = where(cause == index, length, latency)
+def _turn(job: Job, lanes: Lanes, draws: Draws, view: View, race: Race) -> tuple[Any, Any]:
+    """Return the lanes in which corruption strikes, and its cause."""
+    if job.on.incidents:
+        toggle(job, lanes, draws, race)
+    mask, cause = jnp.zeros_like(lanes.phase == AT_RISK), jnp.zeros_like(lanes.row)
+    if job.on.silent:
+        mask = race.won("corruption", lanes.phase == AT_RISK)
+        u = draws.fine(streams.SILENT_CAUSE, "strike") if len(job.on.silent) > 1 else jnp.zeros_like(lanes.now)
+        cause = pick(list(job.on.silent), hazards.pick(silent_parts(job, lanes), view.silent_rate, u))
+    return mask, cause
+
+
+def _corrupt(job: Job, lanes: Lanes, draws: Draws, mask: Any, cause: Any, latency: Any) -> None:
+    """Corrupt the work from here on; the latency begins."""
     work_s = work_now(job, lanes)
     lanes.set(mask, corrupt=True, corrupt_cause=cause, corrupt_work=work_s, latency_left=jnp.minimum(latency, 1e30))
     lanes.set(mask, silent_left=draws.exponential(streams.SILENT_STRIKE, "next_strike"))
     lanes.put(n_silent=lanes.n_silent + mask.astype(jnp.uint32))
-
-
-def turn(job: Job, lanes: Lanes, draws: Draws, view: View, race: Race) -> None:
-    """Let incidents begin and end, and corruption strike."""
-    if job.on.incidents:
-        toggle(job, lanes, draws, race)
-    if job.on.silent:
-        corrupt(job, lanes, draws, view, race)
 
 
 def work_now(job: Job, lanes: Lanes) -> Any:

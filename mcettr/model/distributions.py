@@ -6,7 +6,7 @@ code serves one scenario and a surface. Sampling is by inverse CDF only: one uni
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -236,42 +236,64 @@ def sample(law: Distribution, u: Any, xp: Any = np, ndtri: Any = special.ndtri) 
     xp, ndtri
         Array namespace and its inverse normal distribution function (NumPy, or JAX's).
     """
+    if law.kind == "mixture":
+        return _sample_mixture(law, u, xp, ndtri)
+    return from_coefficients(law.kind, coefficients(law), u, xp, ndtri)
+
+
+def coefficients(law: Distribution) -> tuple[Any, ...]:
+    """Return the numbers that `from_coefficients` needs of a law without parts; as many for each law of a kind.
+
+    Those of ``quantiles`` with n knots are the first normal score and its log-seconds, the slope, and for each knot
+    inside its normal score and the change of slope there. A ``table`` has its knots and 0, the place of the first one.
+    """
     kind, v = law.kind, law.values
-    if kind == "fixed":
-        return v[0] + xp.zeros_like(u)
-    if kind == "exponential":
-        return v[0] * -xp.log1p(-u)
-    if kind == "lognormal":
-        return v[0] * xp.exp(v[1] * ndtri(u))
     if kind == "weibull":
-        return v[0] * xp.power(-xp.log1p(-u), 1.0 / v[1])
+        return v[0], 1.0 / v[1]
     if kind == "uniform":
-        return v[0] + (v[1] - v[0]) * u
+        return v[0], v[1] - v[0]
+    if kind == "table":
+        return v[0], 0
+    if kind != "quantiles":
+        return v
+    n = len(v) // 2
+    slopes = [(v[n + i + 1] - v[n + i]) / (v[i + 1] - v[i]) for i in range(n - 1)]
+    bends = [number for i in range(1, n - 1) for number in (v[i], slopes[i] - slopes[i - 1])]
+    return (v[0], v[n], slopes[0], *bends)
+
+
+def from_coefficients(kind: str, c: Sequence[Any], u: Any, xp: Any = np, ndtri: Any = special.ndtri) -> Any:
+    """Return the duration in seconds at probability `u`, by the `coefficients` of a law; see `sample`."""
+    if kind == "fixed":
+        return c[0] + xp.zeros_like(u)
+    if kind == "exponential":
+        return c[0] * -xp.log1p(-u)
+    if kind == "lognormal":
+        return c[0] * xp.exp(c[1] * ndtri(u))
+    if kind == "weibull":
+        return c[0] * xp.power(-xp.log1p(-u), c[1])
+    if kind == "uniform":
+        return c[0] + c[1] * u
+    if kind == "table":
+        return xp.exp(_look_up(c[0], c[1], ndtri(u), xp))
     if kind == "quantiles":
         z = ndtri(u)
-        n = len(v) // 2
-        first = (v[n + 1] - v[n]) / (v[1] - v[0])
-        log_t = v[n] + first * (z - v[0])
-        for i in range(1, n - 1):
-            change = (v[n + i + 1] - v[n + i]) / (v[i + 1] - v[i]) - (v[n + i] - v[n + i - 1]) / (v[i] - v[i - 1])
-            log_t = log_t + change * xp.maximum(z - v[i], 0.0)
+        log_t = c[1] + c[2] * (z - c[0])
+        for score, change in zip(c[3::2], c[4::2], strict=True):
+            log_t = log_t + change * xp.maximum(z - score, 0.0)
         return xp.exp(log_t)
-    if kind == "table":
-        return xp.exp(_look_up(v[0], ndtri(u), xp))
-    if kind == "mixture":
-        return _sample_mixture(law, u, xp, ndtri)
     raise ValueError(f"cannot sample a {kind} law; pass it through tabulate() first")
 
 
-def _look_up(table: Any, z: Any, xp: Any) -> Any:
+def _look_up(table: Any, first: Any, z: Any, xp: Any) -> Any:
     position = (z - TABLE_LOW) / _TABLE_STEP
     index = xp.clip(xp.floor(position), 0, TABLE_KNOTS - 2)
     fraction = position - index
-    index = index.astype("int32")
+    index = index.astype("int32") + first
     if table.ndim == 1:
         low, high = xp.take(table, index), xp.take(table, index + 1)
     else:
-        table = xp.broadcast_to(table, (*z.shape[:-1], TABLE_KNOTS))
+        table = xp.broadcast_to(table, (*z.shape[:-1], table.shape[-1]))
         low = xp.take_along_axis(table, index, axis=-1)
         high = xp.take_along_axis(table, index + 1, axis=-1)
     return low + fraction * (high - low)
@@ -279,12 +301,18 @@ def _look_up(table: Any, z: Any, xp: Any) -> Any:
 
 def _sample_mixture(law: Distribution, u: Any, xp: Any, ndtri: Any) -> Any:
     """Spend one uniform twice: which part it falls in, and where inside that part."""
+    tiny = 2.0**-24
     start: Any = 0.0
     result = xp.zeros_like(u)
-    tiny = 2.0**-24
+    last = len(law.values) - 1
+    one = not any(map(np.ndim, (u, *law.values)))
     for index, (weight, part) in enumerate(zip(law.values, law.components, strict=True)):
-        inside = xp.clip((u - start) * (1.0 / xp.where(weight > 0, weight, 1.0)), tiny, 1.0 - tiny)
-        value = sample(part, inside, xp, ndtri)
-        result = value if index == 0 else xp.where(u >= start, value, result)
+        # One number spends no time on the parts that it does not fall in.
+        if not one or index == last or u < start + weight:
+            inside = xp.clip((u - start) * (1.0 / xp.where(weight > 0, weight, 1.0)), tiny, 1.0 - tiny)
+            value = sample(part, inside, xp, ndtri)
+            if one:
+                return value
+            result = value if index == 0 else xp.where(u >= start, value, result)
         start = start + weight
     return result
