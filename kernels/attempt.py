@@ -34,7 +34,9 @@ def as_dtype(record: Any, dtype: Any) -> Any:
 
 def total_rate_per_s(params: Params) -> Any:
     """Return the job's hazard from all causes with a rate."""
-    return sum((cause.rate_per_s for cause in params.causes), jnp.zeros_like(params.n_gpus))
+    if not params.causes:
+        return jnp.zeros_like(params.n_gpus)
+    return choice.running_sums([cause.rate_per_s for cause in params.causes])[-1]
 
 
 def mean_time_s(params: Params) -> Any:
@@ -42,26 +44,34 @@ def mean_time_s(params: Params) -> Any:
     return 1.0 / total_rate_per_s(params)
 
 
-def cause_bounds(params: Params) -> list[tuple[Any, Any]]:
+def cause_bounds(params: Params) -> list[tuple[Any, Any]] | tuple[Any, Any]:
     """Return for each cause but the last which word is the first beyond it, and whether there is any.
 
-    From float64 rates, so that a cause with a tiny share of them keeps it, first or last.
+    From float64 rates, so that a cause with a tiny share of them keeps it, first or last. Those of many causes are
+    arrays of one more axis.
     """
-    total, reached = total_rate_per_s(params), jnp.float64(0.0)
-    bounds = []
-    for cause in params.causes[:-1]:
-        reached = reached + cause.rate_per_s
+    if len(params.causes) < 2:
+        return []
+    reached = choice.running_sums([cause.rate_per_s for cause in params.causes])
+
+    def bound(reached: Any, total: Any) -> tuple[Any, Any]:
         first = jnp.ceil(reached / total * 2.0**32 - 0.5)
-        bounds.append((jnp.clip(first, 0.0, 2.0**32 - 1.0).astype(jnp.uint32), first < 2.0**32))
-    return bounds
+        return jnp.clip(first, 0.0, 2.0**32 - 1.0).astype(jnp.uint32), first < 2.0**32
+
+    if isinstance(reached, list):
+        return [bound(some, reached[-1]) for some in reached[:-1]]
+    return bound(reached[:-1], reached[-1])
 
 
-def cause_row(bounds: list[tuple[Any, Any]], word: Any) -> Any:
+def cause_row(bounds: list[tuple[Any, Any]] | tuple[Any, Any], word: Any) -> Any:
     """Return the row (1 + index of the cause, int32) that a random word picks in proportion to the rates."""
     row = jnp.ones_like(word, jnp.int32)
-    for first, exists in bounds:
-        row = row + ((word >= first) & exists).astype(jnp.int32)
-    return row
+    if isinstance(bounds, list):
+        for first, exists in bounds:
+            row = row + ((word >= first) & exists).astype(jnp.int32)
+        return row
+    firsts, exist = (jnp.expand_dims(bound, tuple(range(1, 1 + word.ndim + 1 - bound.ndim))) for bound in bounds)
+    return row + jnp.sum((word >= firsts) & exist, axis=0, dtype=jnp.int32)
 
 
 def duration(law: Distribution, key: Any, purpose: int, count: Any, zero: Any) -> Any:

@@ -22,16 +22,18 @@ SELECTS = 16
 _TINY = 2.0**-24
 
 
-def pick(values: Sequence[Any], index: Any) -> Any:
+def pick(values: Any, index: Any) -> Any:
     """Return ``values[index]`` in lanes; whole numbers as int32.
 
     Parameters
     ----------
-    values : sequence
-        Numbers, or arrays of shape (blocks, 1) or, for a table, (blocks, knots).
+    values : list or tuple, or array
+        Numbers, or arrays of shape (blocks, 1); or all as an array of shape (blocks, entries).
     index : int32 array
         Lanes, (..., blocks, lanes).
     """
+    if not isinstance(values, list | tuple):
+        return look_up(values, index)
     known = all(isinstance(value, int) for value in values)
     flags = all(isinstance(value, bool) for value in values)
     dtype = (jnp.bool_ if flags else jnp.int32) if known else jnp.result_type(*values)
@@ -42,8 +44,20 @@ def pick(values: Sequence[Any], index: Any) -> Any:
         return result
     if known:
         return jnp.take(jnp.asarray(np.array(values), dtype), index)
+    return look_up(_table(values), index)
+
+
+def _table(values: Sequence[Any]) -> Any:
+    """Return numbers, or arrays of shape (blocks, 1), as (blocks, entries); numbers alone have no first axis."""
     rows = jnp.broadcast_shapes(*(jnp.shape(value) for value in values))
-    return look_up(jnp.concatenate([jnp.broadcast_to(value, rows) for value in values], axis=-1), index)
+    return jnp.concatenate([jnp.broadcast_to(value, rows or (1,)) for value in values], axis=-1)
+
+
+def running_sums(numbers: Sequence[Any]) -> Any:
+    """Return the sums of the first, the first two ... numbers: a list, or of many an array of one more axis."""
+    if len(numbers) <= SELECTS:
+        return list(accumulate(numbers))
+    return jnp.cumsum(jnp.stack(jnp.broadcast_arrays(*numbers)), axis=0)
 
 
 def look_up(table: Any, index: Any) -> Any:
@@ -52,10 +66,9 @@ def look_up(table: Any, index: Any) -> Any:
 
 
 class _Part(NamedTuple):
-    """A law without parts, and the stretch of the uniforms that is its own."""
+    """A law without parts, and the share of the uniforms that is its own."""
 
     law: Distribution
-    start: Any
     weight: Any
     is_part: bool
 
@@ -76,35 +89,42 @@ def duration(laws: Sequence[Distribution], index: Any, u: Any) -> Any:
     by_law = [_parts(law) for law in laws]
     parts = [part for some in by_law for part in some]
     if len(parts) > len(laws):
-        index = _find([len(some) for some in by_law], parts, index, u)
-        inside = (u - pick([part.start for part in parts], index)) * pick([_inverse(p.weight) for p in parts], index)
+        weights = [part.weight for part in parts]
+        starts, inverses = _stretches([len(some) for some in by_law], weights)
+        index = _find([len(some) for some in by_law], starts, index, u)
+        inside = (u - pick(starts, index)) * pick(inverses, index)
         inside = jnp.clip(inside.astype(u.dtype), _TINY, 1.0 - _TINY)
         is_part = [part.is_part for part in parts]
         u = inside if all(is_part) else where(pick(is_part, index), inside, u)
     return _by_kind([part.law for part in parts], index, u)
 
 
-def _inverse(weight: Any) -> Any:
-    return 1.0 / where(weight > 0, weight, 1.0)
-
-
-def _parts(law: Distribution, start: Any = 0.0, weight: Any = 1.0, *, is_part: bool = False) -> list[_Part]:
+def _parts(law: Distribution, weight: Any = 1.0, *, is_part: bool = False) -> list[_Part]:
     """Return the laws without parts that a law consists of."""
     if law.kind != "mixture":
-        return [_Part(law, start, weight, is_part)]
-    found = []
-    for share, component in zip(law.values, law.components, strict=True):
-        found += _parts(component, start, weight * share, is_part=True)
-        start = start + weight * share
-    return found
+        return [_Part(law, weight, is_part)]
+    shares = zip(law.values, law.components, strict=True)
+    return [part for share, some in shares for part in _parts(some, weight * share, is_part=True)]
 
 
-def _find(numbers: list[int], parts: list[_Part], law: Any, u: Any) -> Any:
-    """Return the part that the uniform falls in, by halving: the last one of the law that begins at `u` or before."""
+def _stretches(numbers: list[int], weights: list[Any]) -> tuple[Any, Any]:
+    """Return where the parts of each law begin, and 1 / weight; `numbers` says how many parts each law has."""
     firsts = [0, *accumulate(numbers)][:-1]
-    lowest = pick(firsts, law)
+    if len(weights) <= SELECTS:
+        starts: list[Any] = []
+        for first, number in zip(firsts, numbers, strict=True):
+            starts += accumulate(weights[first : first + number - 1], initial=0.0)
+        return starts, [1.0 / where(weight > 0, weight, 1.0) for weight in map(jnp.asarray, weights)]
+    table = _table(weights).astype(jnp.float64)
+    before = jnp.cumsum(table, axis=-1) - table
+    starts_of_laws = before[..., np.array(firsts)]
+    return before - starts_of_laws[..., np.repeat(np.arange(len(numbers)), numbers)], 1.0 / where(table > 0, table, 1.0)
+
+
+def _find(numbers: list[int], starts: Any, law: Any, u: Any) -> Any:
+    """Return the part that the uniform falls in, by halving: the last one of the law that begins at `u` or before."""
+    lowest = pick([0, *accumulate(numbers)][:-1], law)
     highest = lowest + pick([number - 1 for number in numbers], law)
-    starts = [part.start for part in parts]
     for _ in range((max(numbers) - 1).bit_length()):
         middle = (lowest + highest + 1) // 2
         reached = u >= pick(starts, middle)
@@ -119,12 +139,13 @@ def _by_kind(laws: Sequence[Distribution], index: Any, u: Any) -> Any:
         groups.setdefault((law.kind, len(law.values)), []).append(number)
     result = None
     for (kind, _), members in groups.items():
-        place = index
-        if len(groups) > 1:
-            place = pick([members.index(number) if number in members else 0 for number in range(len(laws))], index)
-        length = _of_kind(kind, [laws[number] for number in members], place, u)
-        mine = pick([number in members for number in range(len(laws))], index) if result is not None else None
-        result = length if mine is None else where(mine, length, result)
+        some = [laws[number] for number in members]
+        if len(groups) == 1:
+            return _of_kind(kind, some, index, u)
+        places = {number: place for place, number in enumerate(members)}
+        length = _of_kind(kind, some, pick([places.get(number, 0) for number in range(len(laws))], index), u)
+        mine = pick([number in places for number in range(len(laws))], index)
+        result = length if result is None else where(mine, length, result)
     return result
 
 

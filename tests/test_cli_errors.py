@@ -51,7 +51,6 @@ from tests.cli_output import Capture
         ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 --confidence 2", "--confidence: expected a"),
         ("solve rsc-1 --vary checkpoint.write_time --target ettr=0.9 --confidence 0.9", "expected uncertain rates"),
         ("solve rsc-1 --vary checkpoint.keep=0:8 --target ettr=0.5", "expected whole numbers LOW:HIGH from 1"),
-        ("optimize rsc-1 --vary checkpoint.keep", "find the least that will do with solve"),
         ("optimize rsc-1 --vary checkpoint.interval=1h:1s", "vary"),
         ("check rsc-1 --set failures.node.rate=6.5", "without a unit"),
         ("presets --yaml", "--yaml: expected one preset"),

@@ -70,7 +70,7 @@ def test_reprs_are_short() -> None:
         assert len(repr(thing)) < 250
         assert "\n" not in repr(thing)
     for found in (answer(), best()):
-        assert found._repr_html_().count("<tr>") == 1 + len(found.table)
+        assert found._repr_html_().count("<tr>") == 1 + min(5, len(found.table))
     assert "probability" in answer(True)._repr_html_()
 
 
