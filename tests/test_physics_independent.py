@@ -87,7 +87,7 @@ def marked(value: str, structure: str) -> Any:
     return pytest.param(value, marks=() if structure in ALWAYS else pytest.mark.slow)
 
 
-ALWAYS = ("saving", "grouped")
+ALWAYS = ("grouped",)
 """Structures that between them have most mechanisms."""
 SOME_SLOW = [marked(structure, structure) for structure in STRUCTURES]
 
