@@ -41,23 +41,23 @@ def is_paired(purpose: int) -> bool:
 
 def startup_purpose(phase: int) -> int:
     """Return the purpose of the durations of startup phase number `phase`."""
-    return _within(_STARTUP + phase, _EVERY, "startup phases")
+    return _within(phase, _STARTUP, _EVERY, "startup phases")
 
 
 def every_purpose(cause: int) -> int:
     """Return the purpose of the event times of cause number `cause` with a law of its own."""
-    return _within(_EVERY + cause, _RATE, "causes")
+    return _within(cause, _EVERY, _RATE, "causes")
 
 
 def rate_purpose(cause: int) -> int:
     """Return the purpose of the uncertain rate of cause number `cause`; its timeline is the group's number."""
-    return _within(_RATE + cause, SHARED_RATE, "causes")
+    return _within(cause, _RATE, SHARED_RATE, "causes")
 
 
-def _within(purpose: int, end: int, what: str) -> int:
-    if purpose >= end:
-        raise ValueError(f"too many {what}: the draw layout has room for 63")
-    return purpose
+def _within(number: int, first: int, end: int, what: str) -> int:
+    if first + number >= end:
+        raise ValueError(f"too many {what}: there are draws for {end - first}")
+    return first + number
 
 
 def block(key: tuple[Any, Any], timeline: Any, purpose: int, number: Any) -> tuple[Any, Any]:

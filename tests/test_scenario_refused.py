@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+import mcettr
 from mcettr.errors import ScenarioError
 from mcettr.model.distributions import mean
+from mcettr.model.params import MOST_NUMBERED, MOST_PHASES, MOST_UNCERTAIN
 from mcettr.scenario import compile_grid, compile_params, load
 
 BASE: dict[str, Any] = {
@@ -17,6 +19,8 @@ BASE: dict[str, Any] = {
     "recovery": {"startup": "3 min", "restore": "2 min"},
 }
 NODE = {"rate": "1 / node-day"}
+RARE = {"rate": "0.001 / job-day"}
+REPEAT = {"probability": 0.1, "mean_time": "1 h"}
 LIFE = {"lifetime": {"weibull": {"shape": 0.7, "mean": "900 d"}}}
 LEMONS = {"cause": "node", "fraction": 0.01, "multiplier": 30}
 
@@ -137,3 +141,23 @@ def test_no_more_can_be_saved_than_there_is_to_do() -> None:
         ScenarioError, match=r"job\.saved: .*less than the work \(10 d\).*cell work=10 d, saved=15 d; 1 of 4"
     ):
         compile_grid(load(BASE), axes)
+
+
+@pytest.mark.parametrize(
+    ("path", "most", "part", "words"),
+    [
+        ("failures", MOST_NUMBERED, {"every": "30 d"}, "expected every only in the first 64 causes, found it in"),
+        ("failures", MOST_NUMBERED, {**RARE, "repeat": REPEAT}, "expected repeat only"),
+        ("failures", MOST_UNCERTAIN, {**RARE, "uncertainty": {"cv": 0.3}}, "expected an uncertain rate only in the"),
+        ("recovery.startup", MOST_PHASES, "1 s", "expected at most 64 startup phases, found 65"),
+    ],
+)  # fmt: skip
+def test_more_than_there_are_random_numbers_for(path: str, most: int, part: object, words: str) -> None:
+    entries = {f"n{number}": part for number in range(most + 1)}
+    if path == "failures":
+        others = most - len(BASE["failures"])
+        entries = {f"n{number}": RARE for number in range(others)} | {"last": part}
+    assert words in refusal(**{path: entries})
+    del entries["n1"]
+    job = load(BASE).replace({path: entries})
+    assert 0.0 < float(mcettr.simulate(job, timelines=1, engine="reference").ettr) < 1.0

@@ -54,7 +54,11 @@ def factors(
         return np.where(np.isfinite(shape), special.gammaincinv(known, u) / known, 1.0)
 
     shared = factor(np.asarray(shared_shape), SHARED_RATE)
-    own = [factor(shapes[..., cause], rate_purpose(cause)) for cause in range(shapes.shape[-1])]
+    known = np.ones(np.broadcast_shapes(shapes.shape[:-1], group.shape))
+    own = [
+        factor(shapes[..., cause], rate_purpose(cause)) if np.isfinite(shapes[..., cause]).any() else known
+        for cause in range(shapes.shape[-1])
+    ]
     if not own:
         return np.ones((*shared.shape, 0))
     return np.stack(np.broadcast_arrays(*own), axis=-1) * shared[..., None]

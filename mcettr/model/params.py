@@ -23,6 +23,10 @@ from mcettr.model.physics import (
 CauseKind = Literal["crash", "hang", "silent", "slow", "preemption"]
 Exposure = Literal["job", "node", "gpu", "domain"]
 
+MOST_PHASES, MOST_NUMBERED, MOST_UNCERTAIN = 64, 64, 63
+"""There are random numbers for so many startup phases, and for the first causes of a job: of those with `every` or
+`repeat`, and of those with an uncertain rate."""
+
 
 @dataclass(frozen=True)
 class Cause:

@@ -15,7 +15,7 @@ from mcettr.model.distributions import least, mean
 from mcettr.model.events import MOST_TOGGLES, toggles_per_s
 from mcettr.model.fields import counts
 from mcettr.model.mean_rates import incidents_mean
-from mcettr.model.params import Cause, Params
+from mcettr.model.params import MOST_NUMBERED, MOST_PHASES, MOST_UNCERTAIN, Cause, Params
 from mcettr.model.problems import Cells, Problem, duration_text
 
 _CLOSE = 1e-12
@@ -31,6 +31,7 @@ def refusals(params: Params, see: Cells) -> Iterator[Problem]:
     ...     print(problem.path, problem.message)
     recovery.replica_groups.count expected at most the nodes of the job (1), found 4
     """
+    yield from _too_many(params, see)
     yield from _local(params, see)
     yield from _unsettled_saves(params, see)
     for cause in params.causes:
@@ -43,6 +44,33 @@ def refusals(params: Params, see: Cells) -> Iterator[Problem]:
     yield from _maintenance(params, see)
     yield from _incidents(params, see)
     yield from _endless_loops(params, see)
+
+
+def _too_many(params: Params, see: Cells) -> Iterator[Problem]:
+    """Refuse what has no random numbers of its own: there are so many for each purpose (`mcettr.kernels.streams`)."""
+    n_phases = len(params.recovery.startup) + len(params.recovery.startup_if_replaced)
+    yield from see.where(
+        "error",
+        "recovery.startup",
+        n_phases > MOST_PHASES,
+        lambda: f"expected at most {MOST_PHASES} startup phases, found {n_phases}: join some of them",
+    )
+    for number, cause in enumerate(params.causes, start=1):
+        uncertain = bool(np.any(np.isfinite(cause.rate_shape)))
+        for part, there, most in (
+            ("every", cause.every is not None, MOST_NUMBERED),
+            ("repeat", cause.repeat is not None, MOST_NUMBERED),
+            ("an uncertain rate", uncertain, MOST_UNCERTAIN),
+        ):
+            yield from see.where(
+                "error",
+                f"failures.{cause.name}",
+                there and number > most,
+                lambda number=number, part=part, most=most: (
+                    f"expected {part} only in the first {most} causes, found it in number {number}: move the cause up"
+                    " in the file, or join some"
+                ),
+            )
 
 
 def _local(params: Params, see: Cells) -> Iterator[Problem]:
