@@ -9,9 +9,10 @@ from mcettr.report.text import alike, duration, interval_text, paragraph, share,
 from mcettr.report.work import work_by_gpus
 
 if TYPE_CHECKING:
-    from mcettr.sweep.answer import SolvedValue, SolveResult
+    from mcettr.sweep.answer import SolveResult
     from mcettr.sweep.look import Point
     from mcettr.sweep.optimize import OptimizeResult
+    from mcettr.sweep.solved_value import SolvedValue
 
 _WITHIN = 3.0
 """Standard errors: the answer and its check have draws of their own, so their errors add."""

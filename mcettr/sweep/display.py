@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from mcettr.text import alike, duration, share, value_text
 
 if TYPE_CHECKING:
-    from mcettr.sweep.answer import SolvedValue
     from mcettr.sweep.look import Point
+    from mcettr.sweep.solved_value import SolvedValue
 
 
 def summary(path: str, value: SolvedValue | None, reason: str) -> str:

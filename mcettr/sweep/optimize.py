@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from mcettr.scenario import Scenario
 from mcettr.sweep import interval, provenance
-from mcettr.sweep.answer import SolvedValue
 from mcettr.sweep.dataset import NORMAL_95
 from mcettr.sweep.display import html, summary
 from mcettr.sweep.effort import (
@@ -28,6 +27,7 @@ from mcettr.sweep.effort import (
 from mcettr.sweep.look import Look, Point, points_that_matter
 from mcettr.sweep.notes import Notes, scenario_warnings, tell
 from mcettr.sweep.scan import Scan, scanned
+from mcettr.sweep.solved_value import SolvedValue
 from mcettr.sweep.target import Target
 from mcettr.sweep.trials import FEWEST_GROUPED, FEWEST_TIMELINES, Trials
 from mcettr.sweep.vary import Vary, read_vary

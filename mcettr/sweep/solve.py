@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mcettr.scenario import Scenario
 from mcettr.sweep import interval, provenance
-from mcettr.sweep.answer import SolvedValue, SolveResult
+from mcettr.sweep.answer import SolveResult
 from mcettr.sweep.binding import binding_terms
 from mcettr.sweep.confidence import at_confidence, check_confidence
 from mcettr.sweep.crossing import Crossing, find_crossing
@@ -30,6 +30,7 @@ from mcettr.sweep.effort import (
 from mcettr.sweep.look import Look, Point
 from mcettr.sweep.notes import Notes, scenario_warnings, tell
 from mcettr.sweep.scan import CLEAR, Turn, scanned, turns, unclear
+from mcettr.sweep.solved_value import SolvedValue
 from mcettr.sweep.target import Target, read_target
 from mcettr.sweep.trials import FEWEST_GROUPED, FEWEST_TIMELINES, MOST_TIMELINES, Trials
 from mcettr.sweep.vary import Vary, read_vary

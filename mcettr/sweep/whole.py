@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mcettr.sweep.answer import SolvedValue
 from mcettr.sweep.dataset import NORMAL_95
+from mcettr.sweep.solved_value import SolvedValue
 from mcettr.sweep.trials import Trials
 
 _MOST_ROUNDS = 3

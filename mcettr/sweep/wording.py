@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mcettr.sweep.answer import SolvedValue
 from mcettr.sweep.look import Point
+from mcettr.sweep.solved_value import SolvedValue
 from mcettr.sweep.target import Target
 from mcettr.sweep.trials import Trials
 from mcettr.sweep.vary import Vary
