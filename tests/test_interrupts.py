@@ -53,7 +53,9 @@ def interrupted(command: list[str], folder: Path, ready: Path | float, number: i
     """Return exit code, stdout, stderr and how long the end took, of a program that got a signal when it was ready."""
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=folder, env=environment) as process:
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, cwd=folder, env=environment, preexec_fn=_hears_the_keyboard
+    ) as process:
         if isinstance(ready, Path):
             end = time.monotonic() + 60.0
             while not ready.exists() and process.poll() is None and time.monotonic() < end:
@@ -62,8 +64,30 @@ def interrupted(command: list[str], folder: Path, ready: Path | float, number: i
             time.sleep(ready)
         began = time.monotonic()
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
         return process.returncode, out, err, time.monotonic() - began
+
+
+def _hears_the_keyboard() -> None:
+    """Let Ctrl-C be heard, as at a terminal: where the tests run in the background it is ignored, and children too."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def test_under_nohup_ctrl_c_stays_ignored(tmp_path: Path) -> None:
+    code = "import signal; from mcettr import cli; cli.main = lambda: int(signal.getsignal(2) != signal.SIG_IGN)"
+    command = [
+        "sh",
+        "-c",
+        'trap "" INT; exec "$@"',
+        "sh",
+        sys.executable,
+        "-c",
+        f"{code}; raise SystemExit(cli.program())",
+    ]
+    assert subprocess.run(command, cwd=tmp_path, timeout=60, env=os.environ, check=False).returncode == 0
 
 
 @pytest.mark.parametrize(("number", "code"), ENDS)
