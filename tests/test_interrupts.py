@@ -32,6 +32,9 @@ def work():
 cli.main = work
 sys.exit(cli.program())
 """
+# Ctrl-C is heard, as at a terminal: where the tests run in the background it is ignored, and by their children too.
+# A program of its own does this: what Popen could call in the child makes it fork, which JAX's threads forbid.
+HEARS = "import os, signal, sys; signal.signal(2, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])"
 SLEEPS = "time.sleep(30)"
 SWALLOWS = """
     try:
@@ -53,9 +56,8 @@ def interrupted(command: list[str], folder: Path, ready: Path | float, number: i
     """Return exit code, stdout, stderr and how long the end took, of a program that got a signal when it was ready."""
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdout=pipe, stderr=pipe, text=True, cwd=folder, env=environment, preexec_fn=_hears_the_keyboard
-    ) as process:
+    heard = [sys.executable, "-c", HEARS, *command]
+    with subprocess.Popen(heard, stdout=pipe, stderr=pipe, text=True, cwd=folder, env=environment) as process:
         if isinstance(ready, Path):
             end = time.monotonic() + 60.0
             while not ready.exists() and process.poll() is None and time.monotonic() < end:
@@ -69,11 +71,6 @@ def interrupted(command: list[str], folder: Path, ready: Path | float, number: i
         finally:
             process.kill()
         return process.returncode, out, err, time.monotonic() - began
-
-
-def _hears_the_keyboard() -> None:
-    """Let Ctrl-C be heard, as at a terminal: where the tests run in the background it is ignored, and children too."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_under_nohup_ctrl_c_stays_ignored(tmp_path: Path) -> None:
