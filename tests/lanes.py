@@ -23,13 +23,15 @@ from mcettr.model.params import Params
 
 N_BLOCKS, FEW_BLOCKS = 1024, 128
 """Timelines of one call; another number compiles anew. A block is one timeline, so that its sums are that one's. The
-event loop, which takes long, runs few where few are asked for."""
+event loop, which takes long to compile, runs few where few are asked for, and is not optimised then."""
 
 
 @cache
-def program(features: Features) -> Any:
+def program(features: Features, optimised: bool) -> Any:
     """Return the compiled program that gives the accounts of blocks of one timeline."""
-    return jax.jit(partial(timeline.simulate, n_lanes=1, grouped=False, features=features))
+    options = {} if optimised else {"xla_backend_optimization_level": 0}
+    simulate = partial(timeline.simulate, n_lanes=1, grouped=False, features=features)
+    return jax.jit(simulate, compiler_options=options)
 
 
 def jax_accounts(
@@ -47,7 +49,7 @@ def jax_accounts(
     )
     job = with_lemons(replace(job, causes=tuple(causes)), seed, first_timeline + np.arange(n_blocks)[:, None])
     with jax.enable_x64(True), mock.patch.object(timeline, "summarise", lambda account, *_: account):
-        account = program(features)(
+        account = program(features, features.none or n_blocks > FEW_BLOCKS)(
             job,
             np.array(streams.seed_key(seed), np.uint32),
             (first_timeline + np.arange(n_blocks)).astype(np.uint32),

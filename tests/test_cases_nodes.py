@@ -24,6 +24,7 @@ from mcettr.scenario.compile import compile_params
 from tests import independent
 from tests.lanes import jax_timelines
 from tests.physics import at, job
+from tests.speed import often
 from tests.statistical import assert_ratio, assert_same_mean
 from tests.test_cross_physics import compare
 
@@ -78,7 +79,7 @@ def test_nodes_out_where_a_hundredth_of_the_failures_is_never_found() -> None:
     same(case("nodes_out"), 48)
 
 
-@pytest.mark.parametrize("policy", ["wait", "queue", "groups"])
+@pytest.mark.parametrize("policy", often(["wait", "queue", "groups"], "groups"))
 def test_a_chain_that_windows_and_failures_cut_is_the_same_in_both(policy: Any) -> None:
     slow = Distribution("mixture", (0.9, 0.1), (Distribution("exponential", (2 * HOUR,)), fixed(INF)))
     causes = (
@@ -104,6 +105,7 @@ def never_found(rate_per_s: float, horizon_s: float) -> Params:
     return job(cause, crash, horizon_s=horizon_s, plan=Checkpoint(600.0, 0.0, 0.0), startup=(("start", fixed(60.0)),))
 
 
+@pytest.mark.slow
 def test_kept_work_is_corrupt_from_the_first_strike_on_that_nobody_finds() -> None:
     # A strike comes after an exponential amount of work, and everything kept beyond it is corrupt, crashes or not.
     rate, params = 1 / (8 * HOUR), never_found(1 / (8 * HOUR), DAY)
@@ -162,7 +164,7 @@ def lemon_failures(at_start: float, incoming: float) -> float:
     return rate * (multiplier * n * days - (multiplier - 1.0) * healthy_days)
 
 
-@pytest.mark.parametrize("sensitivity", [0, 1])
+@pytest.mark.parametrize("sensitivity", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_lemons_at_the_submission_are_not_screened_unless_asked(sensitivity: int) -> None:
     incoming = 0.08 * (1 - sensitivity)
     for asked, at_start in ((False, 0.08), (True, incoming)):
@@ -204,6 +206,7 @@ def test_maintenance_without_notice_never_saves(notice_s: float) -> None:
         assert (lives.lost_s[:, 2, 1] > 0).any() == (notice_s == 0.0)
 
 
+@pytest.mark.slow
 def test_requeue_gives_the_queue_back_to_a_job_with_spares() -> None:
     def queue_share(**changes: Any) -> float:
         found = mcettr.simulate(load(CASES / "queue_and_spares.yaml").replace(changes), timelines=128)
@@ -215,9 +218,8 @@ def test_requeue_gives_the_queue_back_to_a_job_with_spares() -> None:
     assert queue_share(**{"recovery.requeue": "always"}) == pytest.approx(without, abs=0.005)
 
 
-@pytest.mark.parametrize(
-    "policy", ["wait", *(pytest.param(name, marks=pytest.mark.slow) for name in ("queue", "groups"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", ["wait", "queue", "groups"])
 def test_requeue_is_the_same_in_both(policy: Any) -> None:
     causes = (
         Cause("node", 1 / (3 * HOUR), nodes_lost=exactly(1.0)),

@@ -85,6 +85,7 @@ def many(n: int) -> Params:
     return replace(base, causes=causes)
 
 
+@pytest.mark.slow
 def test_same_events_with_forty_causes() -> None:
     params = many(40)
     compare(params, simulate_timelines(params, 7, 16, 32), jax_timelines(params, 7, 16, 32), SINGLE)

@@ -24,6 +24,7 @@ from mcettr.model.distributions import Distribution
 from mcettr.model.params import Checkpoint, Params
 from tests import jobs
 from tests.lanes import jax_timelines
+from tests.speed import often
 
 FLIP = 1.0e-7
 SINGLE, DOUBLE = 1e-6, 1e-9
@@ -85,8 +86,14 @@ SINGLE_JOBS = {
     ),
 }
 
+OFTEN = (
+    "one cause", "restore", "short last interval", "no checkpoint", "free saves", "open end", "uncertain", "background",
+    "end in the background", "composed laws", "no causes",
+)  # fmt: skip
+"""Jobs that run each time."""
 
-@pytest.mark.parametrize("name", SINGLE_JOBS)
+
+@pytest.mark.parametrize("name", often(SINGLE_JOBS, *OFTEN))
 def test_same_events(name: str) -> None:
     params = SINGLE_JOBS[name]
     compare(params, simulate_timelines(params, 7, 16, N), jax_timelines(params, 7, 16, N), SINGLE)

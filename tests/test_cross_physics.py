@@ -18,6 +18,7 @@ from mcettr.model.distributions import fixed
 from mcettr.model.params import Cause, Checkpoint, Params
 from tests.lanes import jax_timelines
 from tests.physics_cases_mechanisms import of_causes, of_recovery, of_saves, together
+from tests.speed import often
 
 CLOSE = 1e-10
 """Largest difference of a time, relative to the elapsed time."""
@@ -58,7 +59,7 @@ def test_same_events_with_one_mechanism(name: str) -> None:
     compare(reference, fast)
 
 
-@pytest.mark.parametrize("name", TOGETHER)
+@pytest.mark.parametrize("name", often(TOGETHER, "everything, waiting", "all saves", "a pool with a queue"))
 def test_same_events_with_many(name: str) -> None:
     reference, fast = both(name)
     assert (reference.interruptions.sum(axis=0) > 0).all()

@@ -12,6 +12,7 @@ from mcettr.model.budget import ACTIVITIES, Outcome
 from mcettr.model.params import Params
 from tests import independent, jobs
 from tests.lanes import jax_timelines
+from tests.speed import often
 from tests.statistical import assert_same_counts, assert_same_mean, assert_same_ratio
 
 N_SLOW, N_FAST = 1_200, 16 * 1024
@@ -61,7 +62,7 @@ def compare(params: Params, slow: independent.Timelines, fast: Timelines) -> Non
         )
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", often(CASES, "three causes, smooth laws"))
 def test_agrees(name: str) -> None:
     compare(CASES[name], second_opinion(name), jax_timelines(CASES[name], 2, 0, N_FAST))
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.speed import often
+
 ROOT = Path(__file__).parents[1]
 NOT_SOURCES = shutil.ignore_patterns(
     ".git", ".venv*", "__pycache__", ".*_cache", ".hypothesis", "build", "dist", "*.egg-info"
@@ -63,7 +65,7 @@ def environment(folder: Path, *what: str | Path) -> Path:
     return python
 
 
-@pytest.mark.parametrize("how", ["ordinary", "editable", "sdist", "wheel"])
+@pytest.mark.parametrize("how", often(["ordinary", "editable", "sdist", "wheel"], "ordinary"))
 def test_it_is_found_in_the_root_of_the_sources_and_elsewhere(
     how: str, tree: Path, archives: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -87,8 +87,7 @@ def test_under_nohup_ctrl_c_stays_ignored(tmp_path: Path) -> None:
     assert subprocess.run(command, cwd=tmp_path, timeout=60, env=os.environ, check=False).returncode == 0
 
 
-@pytest.mark.parametrize(("number", "code"), ENDS)
-@pytest.mark.parametrize("cache", ["off", "on"])
+@pytest.mark.parametrize(("number", "code", "cache"), [(*ENDS[0], "off"), (*ENDS[1], "on")])
 def test_a_run_ends_while_it_compiles_or_simulates(number: int, code: int, cache: str, tmp_path: Path) -> None:
     variables = ["env", "MCETTR_CACHE=off"] if cache == "off" else ["env"]
     command = [*variables, sys.executable, "-m", "mcettr", *LONG]

@@ -13,13 +13,14 @@ from mcettr.kernels.events import race
 from mcettr.model import order
 from mcettr.model.params import Params
 from tests import lanes, lattice
+from tests.speed import often
 from tests.test_cross_physics import compare
 from tests.test_ties import by_twin
 
 N, N_SLOW, N_SECOND = 256, 4096, 200
 
 
-@pytest.mark.parametrize("structure", lattice.STRUCTURES)
+@pytest.mark.parametrize("structure", often(lattice.STRUCTURES, "plain", "tiers", "stops"))
 def test_the_engines_agree(structure: str) -> None:
     assert not lattice.differences(structure, 0, N)
 

@@ -22,7 +22,9 @@ JOB: dict[str, Any] = {
 N = 2048
 
 
-@pytest.mark.parametrize("probability", [0.9, 0.99, 0.999])
+@pytest.mark.parametrize(
+    "probability", [0.9, pytest.param(0.99, marks=pytest.mark.slow), pytest.param(0.999, marks=pytest.mark.slow)]
+)
 def test_failed_starts_are_tries_of_which_a_failure_voids_one(probability: float) -> None:
     changes = {"recovery.start_failure": {"probability": probability}}
     expected = float(analytic.ettr_long_run(at_mean_rates(compile_params(load(JOB, changes)))))

@@ -22,6 +22,7 @@ from tests.physics_cases_counts import count_cases, gamma_case
 from tests.physics_cases_pools import pool_cases
 from tests.physics_cases_saves import save_cases
 from tests.physics_cases_stops import check_cases, stop_cases, stopping
+from tests.speed import often
 from tests.statistical import assert_ratio, assert_same_counts, assert_same_mean
 
 SEED = 31
@@ -33,6 +34,10 @@ CASES = {
     ).items()
     for number, case in enumerate(cases, 1)
 }
+
+
+OFTEN = ("spares 1", "failed starts 1", "incidents 1", "two tiers 1", "preemption 1")
+"""Cases that run each time."""
 
 
 @cache
@@ -54,7 +59,7 @@ def compare(case: Case, lives: Timelines, value: float, what: str) -> None:
         assert_ratio(top, bottom, value, detectable=case.detectable, what=what, slack=case.slack)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", often(CASES, *OFTEN))
 def test_exact_value(name: str) -> None:
     case, lives = CASES[name], lives_of(name)
     compare(case, lives, case.exact, name)

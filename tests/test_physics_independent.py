@@ -42,6 +42,8 @@ from tests.lanes import jax_timelines
 from tests.physics_cases_mechanisms import exponential
 from tests.statistical import assert_same_tail
 
+pytestmark = pytest.mark.slow
+
 N_SCENARIOS, N_SLOW, N_FAST = 4, 600, 16_384
 N_FEWER = 8192
 Change = Callable[[Params], Params]
@@ -82,16 +84,6 @@ def engine_lives(structure: str, change: Change = lambda params: params, n: int 
     ]
 
 
-def marked(value: str, structure: str) -> Any:
-    """Return a parameter of a test, marked as slow unless it is about one of the structures that are always run."""
-    return pytest.param(value, marks=() if structure in ALWAYS else pytest.mark.slow)
-
-
-ALWAYS = ("grouped",)
-"""Structures that between them have most mechanisms."""
-SOME_SLOW = [marked(structure, structure) for structure in STRUCTURES]
-
-
 @cache
 def unchanged(structure: str) -> tuple[Lives, ...]:
     return tuple(engine_lives(structure))
@@ -101,7 +93,7 @@ def paired(fast: Any, slow: Any) -> list[Scenario]:
     return [Scenario(a, b) for a, b in zip(fast, slow, strict=True)]
 
 
-@pytest.mark.parametrize("structure", SOME_SLOW)
+@pytest.mark.parametrize("structure", STRUCTURES)
 def test_mechanisms_together(structure: str) -> None:
     compare(paired(unchanged(structure), second_opinion(structure)))
 
@@ -147,7 +139,7 @@ FAULTS: dict[str, tuple[str, Change]] = {
 """A fault of one number each, and where it shows."""
 
 
-@pytest.mark.parametrize("name", [marked(name, FAULTS[name][0]) for name in FAULTS])
+@pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistical, "_spend", lambda alpha: None)  # an alarm is what is wanted
     structure, change = FAULTS[name]
@@ -156,7 +148,7 @@ def test_a_fault_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("kind", ["shares", "counts"])
-@pytest.mark.parametrize("structure", SOME_SLOW)
+@pytest.mark.parametrize("structure", STRUCTURES)
 def test_the_stated_bias_shows_in_each(structure: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put lives of the engine in the second simulator's place, one column of which is off by what must be seen."""
     monkeypatch.setattr(statistical, "_spend", lambda alpha: None)
@@ -176,7 +168,7 @@ def test_the_stated_bias_shows_in_each(structure: str, kind: str, monkeypatch: p
 
 @pytest.mark.parametrize("upper", [True, False])
 @pytest.mark.parametrize("share", TAILS)
-@pytest.mark.parametrize("structure", SOME_SLOW)
+@pytest.mark.parametrize("structure", STRUCTURES)
 def test_a_tail_shows(structure: str, share: float, upper: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with so many lives more at one end as must be seen there."""
     monkeypatch.setattr(statistical, "_spend", lambda alpha: None)
@@ -190,7 +182,7 @@ def test_a_tail_shows(structure: str, share: float, upper: bool, monkeypatch: py
         assert_same_tail(planted, others, share, detectable=TAILS[share], what="rework", upper=upper)
 
 
-@pytest.mark.parametrize("structure", SOME_SLOW)
+@pytest.mark.parametrize("structure", STRUCTURES)
 def test_more_scatter_shows(structure: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(statistical, "_spend", lambda alpha: None)
     planted = []

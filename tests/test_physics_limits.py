@@ -23,6 +23,7 @@ from mcettr.model.physics import Maintenance, Profile, Repeat, Spares
 from tests import test_cross_engine, test_cross_physics
 from tests.lanes import jax_timelines
 from tests.physics_cases_mechanisms import DAY, INF, exponential, of_causes, of_recovery, of_saves, together
+from tests.speed import often
 from tests.test_cross_engine import SINGLE
 
 N, SEED = 128, 5
@@ -116,7 +117,7 @@ def same_as_plain(params: Params, lives: Timelines) -> None:
     test_cross_engine.compare(bare, run(bare), lives, SINGLE)
 
 
-@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize("name", often(LIMITS, "spares", "incidents", "local tier", "silent"))
 def test_a_mechanism_that_does_nothing_gives_the_plain_timelines(name: str) -> None:
     variant, active = LIMITS[name]
     lives = run(variant)
@@ -209,6 +210,7 @@ def quiet(params: Params) -> Params:
     )
 
 
+@pytest.mark.slow
 def test_many_mechanisms_that_do_nothing() -> None:
     full = together()["a pool with a queue"]
     params = quiet(full)
@@ -228,6 +230,7 @@ def test_many_mechanisms_that_do_nothing() -> None:
             same_events(change(params), bare)
 
 
+@pytest.mark.slow
 def test_endless_spares_in_company() -> None:
     full = replace(together()["a pool with a queue"], maintenance=Maintenance(1e15, 3600.0, 3600.0))
     lives = run(part(full, "spares", count=INF))

@@ -27,6 +27,7 @@ from mcettr.model.distributions import fixed
 from mcettr.model.params import Cause, Params
 from mcettr.model.physics import Lemons, Maintenance, Repeat, ReplicaGroups, Spares
 from tests.physics_cases_mechanisms import DAY, HOUR, exponential, job
+from tests.speed import often
 
 N_NODES, N_LANES, N_STEPS, SEED = 64, 128, 500, 3
 PLACES = ("present", "failed", "n_spares", "in_quick", "in_slow", "from_cluster", "n_fresh")
@@ -124,7 +125,7 @@ def check(params: Params, seen: Census) -> None:
         assert not seen["failed"][seen["phase"] == AT_RISK].any()
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", often(JOBS, "wait, preflight", "groups with a queue"))
 def test_every_node_is_somewhere_after_every_event(name: str) -> None:
     params, seen = JOBS[name], census(name)
     check(params, seen)

@@ -15,6 +15,7 @@ from mcettr.engine.program_store import Store, open_store
 from mcettr.engine.run import Effort, estimate
 from mcettr.kernels.timeline import compiled
 from tests import jobs
+from tests.speed import often
 
 JOB = jobs.plain(1e-4, work_s=2e5, interval_s=1e3, write_s=20.0)
 RUN = ("run", "rsc-1", "--set", "job.work=2 d", "--timelines", "64", "--json")
@@ -55,6 +56,7 @@ def test_a_second_process_does_not_compile(folder: Path, compilations: list[str]
     assert len(list(folder.iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_changed_sources_are_compiled(folder: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     ettr()
     monkeypatch.setattr(programs, "_digest_of_sources", lambda: "other sources")
@@ -85,6 +87,7 @@ def test_the_digest_sees_every_source(tmp_path: Path, monkeypatch: pytest.Monkey
     assert programs._digest_of_sources() is None
 
 
+@pytest.mark.slow
 def test_another_processor_compiles(folder: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     ettr()
     monkeypatch.setattr(programs, "_processor", lambda: ["another one"])
@@ -100,7 +103,7 @@ def test_a_processor_nobody_knows_keeps_nothing(folder: Path, monkeypatch: pytes
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("harm", ["cut", "flipped", "emptied", "foreign"])
+@pytest.mark.parametrize("harm", often(["cut", "flipped", "emptied", "foreign"], "flipped"))
 def test_torn_files_are_compiled_again(folder: Path, compilations: list[str], harm: str) -> None:
     first = ettr()
     (file,) = folder.iterdir()
@@ -120,6 +123,7 @@ def test_torn_files_are_compiled_again(folder: Path, compilations: list[str], ha
     assert len(compilations) == 2
 
 
+@pytest.mark.slow
 def test_what_jax_does_not_take_is_not_tried_again(folder: Path, compilations: list[str]) -> None:
     first = ettr()
     (file,) = folder.iterdir()
@@ -181,7 +185,10 @@ def test_writers_at_one_time_leave_one_whole_file(folder: Path) -> None:
     assert len(list(folder.iterdir())) == 1
 
 
-@pytest.mark.parametrize("variables", [{"MCETTR_CACHE": "/dev/null/x"}, {"MCETTR_CACHE": "", "HOME": "/dev/null"}])
+@pytest.mark.parametrize(
+    "variables",
+    [{"MCETTR_CACHE": "/dev/null/x"}, pytest.param({"MCETTR_CACHE": "", "HOME": "/dev/null"}, marks=pytest.mark.slow)],
+)
 def test_no_place_to_keep_them_costs_a_note(variables: dict[str, str]) -> None:
     environment = {key: value for key, value in os.environ.items() if key != "XDG_CACHE_HOME"} | variables
     command = [sys.executable, "-m", "mcettr", *RUN]
@@ -197,6 +204,7 @@ def test_off_is_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_mechanisms_of_the_event_loop_are_kept_too(folder: Path, compilations: list[str]) -> None:
     job = replace(JOB, causes=(replace(JOB.causes[0], every=replace(JOB.causes[0].detection, values=(5e3,))),))
 

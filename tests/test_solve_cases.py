@@ -92,6 +92,7 @@ def test_the_natural_side_is_told_of_fields_that_exist() -> None:
         assert any(fnmatchcase(path, pattern) for path in paths), pattern
 
 
+@pytest.mark.slow
 def test_the_slow_case_ends() -> None:
     began = time.process_time()
     found = mcettr.solve(CASES / "slow_solve.yaml", vary="incidents.multiplier", target="ettr=0.7")

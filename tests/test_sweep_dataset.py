@@ -202,6 +202,7 @@ def test_a_job_that_never_finishes_is_an_answer_with_a_note() -> None:
     assert any("goes into computing lost work again" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_notes_tell_a_cut_by_default_from_the_cap_on_failures() -> None:
     def lines_of(changes: dict[str, Any]) -> list[str]:
         job = mcettr.load(JOB).replace({"job.horizon": None, **changes})

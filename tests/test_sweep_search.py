@@ -55,6 +55,7 @@ def test_the_write_time_for_an_ettr_of_085() -> None:
     )
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_exact_root_as_often_as_they_say() -> None:
     exact, field, aim = _exact_write_s(0.85), read_vary(JOB, f"{WRITE}=1 s:5 min"), read_target("ettr=0.85")
     n_seeds, covered = 200, 0
@@ -97,6 +98,7 @@ def test_what_is_met_up_to_an_end_says_how_far_was_tried() -> None:
     assert "(searched from 1 s to 10 min)" in mcettr.solve(job, vary=f"{WRITE}=1 s:10 min", target="ettr=0.8").reason
 
 
+@pytest.mark.slow
 def test_what_the_reason_names_is_what_the_simulation_books() -> None:
     found = mcettr.solve("llama3-405b", vary=WRITE, target="ettr=0.9999", timelines=64)
     shares = dict(zip(ACTIVITIES, found.achieved.time_fraction, strict=True))
