@@ -164,7 +164,7 @@ def lemon_failures(at_start: float, incoming: float) -> float:
     return rate * (multiplier * n * days - (multiplier - 1.0) * healthy_days)
 
 
-@pytest.mark.parametrize("sensitivity", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sensitivity", often([0, 1], 0))
 def test_lemons_at_the_submission_are_not_screened_unless_asked(sensitivity: int) -> None:
     incoming = 0.08 * (1 - sensitivity)
     for asked, at_start in ((False, 0.08), (True, incoming)):

@@ -12,6 +12,7 @@ from mcettr.model import analytic
 from mcettr.model.nearest import at_mean_rates
 from mcettr.scenario import compile_params
 from mcettr.scenario.load import load
+from tests.speed import often
 
 JOB: dict[str, Any] = {
     "job": {"gpus": 4096, "gpus_per_node": 8, "work": "20 d", "horizon": "400 d"},
@@ -22,9 +23,7 @@ JOB: dict[str, Any] = {
 N = 2048
 
 
-@pytest.mark.parametrize(
-    "probability", [0.9, pytest.param(0.99, marks=pytest.mark.slow), pytest.param(0.999, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("probability", often([0.9, 0.99, 0.999], 0.9))
 def test_failed_starts_are_tries_of_which_a_failure_voids_one(probability: float) -> None:
     changes = {"recovery.start_failure": {"probability": probability}}
     expected = float(analytic.ettr_long_run(at_mean_rates(compile_params(load(JOB, changes)))))
