@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mcettr import errors as errors
+    from mcettr.errors import ScenarioError as ScenarioError
     from mcettr.errors import ScenarioWarning as ScenarioWarning
     from mcettr.model import analytic as analytic
     from mcettr.report.face import check as check
@@ -31,6 +32,7 @@ _IMPORTED_S = time.time()
 
 _HOMES = {
     "Scenario": "mcettr.scenario.scenario",
+    "ScenarioError": "mcettr.errors",
     "ScenarioWarning": "mcettr.errors",
     "analytic": "mcettr.model.analytic",
     "check": "mcettr.report.face",

@@ -139,6 +139,17 @@ class Exposure:
     unit: Scope
 
 
+_NO_ADVICE = "write it like '5 min'"
+_KNOWN: dict[Dimension, str] = {
+    "duration": "ms, s, min, h, d, weeks, years",
+    "size": "B, kB, MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB",
+    "bandwidth": "GB/s, GiB/s and their like",
+    "rate": "'/ node-day', '/ 1000 node-days', '/ gpu-year', '% / gpu-year' and their like",
+    "exposure": "node-days, gpu-hours and their like",
+}
+"""Units of a dimension, for who wrote an unknown one."""
+
+
 def split_number(text: str) -> tuple[str, str]:
     """Return the number in front and the unit behind it, both as text.
 
@@ -149,7 +160,7 @@ def split_number(text: str) -> tuple[str, str]:
         return parts
     match = _QUANTITY.fullmatch(text.strip())
     if match is None:
-        advice = number_advice(text) or "write it like '5 min'"
+        advice = number_advice(text) or _NO_ADVICE
         raise UnitError(f"expected a number with a unit, found {shown(text)}; {advice}")
     return match[1], match[2]
 
@@ -283,6 +294,8 @@ def _quantity(value: object, dimension: Dimension, *also: Dimension, example: st
     """Return `value` as a non-negative quantity of one of the named dimensions, or say what it is instead."""
     noun, usual = _EXAMPLES[dimension]
     example = example or usual
+    item = getattr(value, "item", None)  # a number of NumPy's
+    value = item() if callable(item) and getattr(value, "ndim", None) == 0 else value
     expected = f"expected {noun} such as '{example}'"
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise UnitError(f"{expected}, found {_shown(value)}; write it like '{example}'")
@@ -292,7 +305,7 @@ def _quantity(value: object, dimension: Dimension, *also: Dimension, example: st
     try:
         quantity = read_quantity(text)
     except UnitError as error:
-        raise UnitError(f"{expected}, found {shown(text)}; {_advice_of(error, example)}") from None
+        raise UnitError(f"{expected}, found {shown(text)}; {_advice_of(error, dimension, example)}") from None
     wanted = (dimension, *also)
     if quantity.dimension not in wanted:
         if quantity.dimension == "number":
@@ -351,9 +364,12 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 
-def _advice_of(error: UnitError, example: str) -> str:
+def _advice_of(error: UnitError, dimension: Dimension, example: str) -> str:
     advice = str(error).rsplit("; ", 1)[-1]
-    return advice if "write" in advice or "known" in advice else f"write it like '{example}'"
+    if advice == _unit_advice("") and dimension in _KNOWN:
+        return f"known are {_KNOWN[dimension]}"
+    is_of_use = ("write" in advice and advice != _NO_ADVICE) or "known" in advice
+    return advice if is_of_use else f"write it like '{example}'"
 
 
 def parse_duration_s(value: object, example: str = "") -> float:

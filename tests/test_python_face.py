@@ -21,6 +21,7 @@ from tests.cli_output import Capture, parsed
 ROOT = Path(__file__).parents[1]
 NAMES = {
     "Scenario",
+    "ScenarioError",
     "ScenarioWarning",
     "__version__",
     "analytic",

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,6 +79,19 @@ def test_anything_in_any_place_is_read_or_refused_in_one_line(path: str, value: 
     assert "\n" not in problem(lambda: compile_params(load(BASE, {path: value})))
     if path in LEAVES:
         assert "\n" not in problem(lambda: compile_params(load(with_value(path, value))))
+
+
+KINDS: tuple[object, ...] = (
+    None, True, 0, 1, -1, 1.5, 10**400, float("inf"), float("nan"), "", "x", "5 min", "1 / day", "1e999 s",
+    [], [1], [None], [[]], ["x"], [{}], {}, {"a": 1}, {1: 2}, {"a": {}}, {"a": []},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", known_paths(BASE))
+def test_a_value_of_any_kind_is_read_or_refused_in_one_line(path: str) -> None:
+    for value in KINDS:
+        for given_there in ((BASE, {path: value}), (with_value(path, value), {})):
+            assert "\n" not in problem(lambda given_there=given_there: compile_params(load(*given_there))), value
 
 
 @given(st.text(alphabet="ab:{}[],&*!#-|>%'\"\n \t1.e~", max_size=40))

@@ -74,7 +74,9 @@ def _unknown_causes(tree: Mapping[str, Any], causes: tuple[str, ...]) -> Iterato
 def _named(tree: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield where another section names a cause, and the name."""
     listed = _mapping(tree.get("incidents")).get("causes")
-    yield from ((("incidents", "causes"), name) for name in listed or () if isinstance(listed, list | tuple))
+    for name in listed if isinstance(listed, (list, tuple)) else ():
+        if isinstance(name, str):
+            yield ("incidents", "causes"), name
     cause = _mapping(tree.get("lemons")).get("cause")
     if isinstance(cause, str):
         yield ("lemons", "cause"), cause

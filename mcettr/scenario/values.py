@@ -78,6 +78,8 @@ def _number(value: object, *, whole: bool, lowest: float, noun: str) -> float:
     expected = f"expected {noun}"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         advice = number_advice(value) if isinstance(value, str) else ""
+        if whole:  # the comma is no decimal one
+            advice = advice.split(" (or ")[0]
         raise UnitError(f"{expected}, found {shown(value)}; {advice or 'write a number without a unit'}")
     if not (lowest <= value <= LARGEST_NUMBER and (not whole or value == int(value))):
         raise UnitError(f"{expected}, found {shown(value)}; write such a number")

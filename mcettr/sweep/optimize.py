@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -273,7 +272,7 @@ def _errors(shares: Array) -> Array:
 def _result(trials: Trials, look: _Look, cut: tuple[bool, bool]) -> OptimizeResult:
     vary, logs, best = trials.vary, trials.vary.logs(look.values), int(np.argmax(look.ettr))
     top = float(logs[best])
-    if 0 < best < logs.size - 1 and not vary.step:
+    if 0 < best < logs.size - 1 and not (vary.step or vary.parts_of):
         top = float(interval.vertex(logs[best - 1 : best + 2], look.ettr[best - 1 : best + 2]))
     low, high = _edge(logs, look.below, best, -1), _edge(logs, look.below, best, 1)
     reached = tuple(
@@ -285,8 +284,7 @@ def _result(trials: Trials, look: _Look, cut: tuple[bool, bool]) -> OptimizeResu
         float(look.values[0] if low is None else vary.numbers(np.array([low]))[0]),
         float(look.values[-1] if high is None else vary.numbers(np.array([high]))[0]),
     )
-    if vary.step:
-        ends = (math.ceil(ends[0] / vary.step - 1e-9) * vary.step, math.floor(ends[1] / vary.step + 1e-9) * vary.step)
+    ends = vary.rounded_in(*ends)
     value = SolvedValue(float(vary.values(np.array([top]))[0]), *ends, vary.unit)
     achieved = trials.alone(value.estimate, CHECK_TIMELINES)
     near = look.below <= NEAR

@@ -120,10 +120,11 @@ def _deeper(trials: Trials, look: Look, values: Array, side: int, goes_on: GoesO
     return look
 
 
-def turns(look: Look, goal: float) -> list[Turn]:
+def turns(look: Look, goal: float, with_doubtful: bool = False) -> list[Turn]:
     """Return where the goal lies between neighbouring points of which it is clear on which side they are.
 
-    Points within their error of the goal count at the ends of the look only, where no clear one lies beyond.
+    Points within their error of the goal count at the ends of the look, where no clear one lies beyond; with
+    `with_doubtful` also between clear points on one side, where the farthest of them lies on the other side.
     """
     sides = look.sides(goal, CLEAR)
     clear = [int(i) for i in np.flatnonzero(sides)]
@@ -131,8 +132,10 @@ def turns(look: Look, goal: float) -> list[Turn]:
     first, last = (clear[0], clear[-1]) if clear else (look.values.size, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
         away = np.nan_to_num(np.abs(look.metric - goal) / look.error)
-    ends = [range(first), range(max(last + 1, first), look.values.size)]
-    marked = sorted({*clear, *(max(run, key=lambda i: float(away[i])) for run in ends if run)})
+    runs = [range(first), range(max(last + 1, first), look.values.size)]
+    if with_doubtful:
+        runs += [range(i + 1, j) for i, j in pairwise(clear) if signs[i] == signs[j]]
+    marked = sorted({*clear, *(max(run, key=lambda i: float(away[i])) for run in runs if run)})
     if not clear and look.values.size > 1:
         marked = sorted({0, look.values.size - 1, int(np.argmax(look.metric)), int(np.argmin(look.metric))})
     return [Turn(i, j, bool(signs[j] > 0)) for i, j in pairwise(marked) if signs[i] != signs[j]]

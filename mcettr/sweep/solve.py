@@ -53,7 +53,7 @@ _POINTS_A_LOOK = 5
 _MOST_GROWTH_ROUNDS = 2
 _ROUGHLY, _ROUGH_TIMELINES = 16, 64
 """A crossing is looked for on a 16th of the timelines first, where these are so many."""
-_ZOOMS, _HARDLY = 2, 0.75
+_ZOOMS, _HARDLY, _SETTLING = 2, 0.75, 4
 """Looks around the best point of a range in which no point meets the target, or all do: as long as they come
 markedly nearer to it."""
 
@@ -157,7 +157,7 @@ def _searched(trials: Trials, hints: Array, wanted: float, is_free: bool) -> Sol
         if crossings:
             break
         before = _gap(trials, look)
-        look = look.joined(trials.look(_around_best(trials, look)))
+        look = _settled(trials, look.joined(trials.look(_around_best(trials, look))))
         crossings = _crossings(trials, look, wanted, is_free)
         if _gap(trials, look) > _HARDLY * before:
             break
@@ -210,10 +210,25 @@ def _gap(trials: Trials, look: Look) -> float:
     return float(np.abs(look.metric - trials.target.goal).min())
 
 
+def _best(trials: Trials, look: Look) -> int:
+    """Return the number of the point farthest towards the target, seen from the side on which most points are."""
+    metric = look.metric
+    return int(np.argmin(metric) if np.median(metric) >= trials.target.goal else np.argmax(metric))
+
+
+def _settled(trials: Trials, look: Look) -> Look:
+    """Return the look with the point that comes closest to the target on as many timelines as any."""
+    for _ in range(_SETTLING):
+        best = _best(trials, look)
+        if look.points[best].timelines >= (trials.effort.timelines or 0):
+            break
+        look = look.joined(trials.look(look.values[[best]]))
+    return look
+
+
 def _around_best(trials: Trials, look: Look) -> Array:
     """Return values around the point that comes closest to the target from the side on which all points are."""
-    metric, vary = look.metric, trials.vary
-    best = int(np.argmin(metric) if np.median(metric) >= trials.target.goal else np.argmax(metric))
+    vary, best = trials.vary, _best(trials, look)
     near = vary.logs(look.values[[max(best - 1, 0), min(best + 1, look.values.size - 1)]])
     return vary.values(np.append(np.linspace(near[0], near[1], _POINTS_A_LOOK), vary.logs(look.values[best])))
 
@@ -229,7 +244,7 @@ class _Found:
 def _crossings(trials: Trials, look: Look, wanted: float, is_free: bool) -> list[_Found]:
     """Return at most two values, in order: the one that people ask for, and the other end of where it is met."""
     goal = trials.target.goal
-    every = turns(look, goal)
+    every = turns(look, goal, with_doubtful=True)
     asked = _asked_for([turn.rises for turn in every], trials.vary.wants_least)
     found: list[_Found] = []
     order = sorted(range(len(every)), key=lambda k: (k != asked, every[k].rises == every[asked].rises, abs(k - asked)))
@@ -265,13 +280,9 @@ def _crossing(trials: Trials, look: Look, every: list[Turn], k: int, wanted: flo
 
     low = 0 if k == 0 else extreme(every[k - 1].right, turn.left)
     high = look.values.size - 1 if k == len(every) - 1 else extreme(turn.right, every[k + 1].left)
-    if vary.step == 1.0:
-        ends = (
-            int(look.values[turn.left]),
-            int(look.values[turn.right]),
-            int(look.values[low]),
-            int(look.values[high]),
-        )
+    if vary.is_counted:
+        first, last, lowest, highest = (vary.count(look.values[i]) for i in (turn.left, turn.right, low, high))
+        ends = first, last, lowest, highest
         number = whole_crossing(trials, ends, turn.rises, lambda error: _grown(trials, error, wanted, 1))
         return None if number is None else _Found(number, turn.rises)
     logs = vary.logs(look.values)
@@ -335,14 +346,16 @@ def _one_sided(trials: Trials, look: Look, cut: tuple[bool, bool]) -> SolveResul
     value = float(exact.values[int(np.argmin(exact.metric) if met else np.argmax(exact.metric))])
     achieved = trials.alone(value, CHECK_TIMELINES)
     level = f"{level_of(achieved, aim):.4g} at {vary.text(value)}"
-    close = ", within its error of the target (more timelines decide)" if is_near(achieved, aim) else ""
+    is_close = is_near(achieved, aim)
+    close = ", within its error of the target (more timelines decide)" if is_close else ""
     tried = f"{vary.path} that was simulated, {span_text(trials)}"
     beyond = cut_text(cut)
     if met:
         reason = f"{aim_text(trials)} is met with every {tried}: {level} at worst{close}{beyond}"
         return _result(trials, None, (), True, reason, achieved)
     lost = binding_terms(achieved, aim, work_at(vary, trials, value))
-    reason = f"{aim_text(trials)} is met with no {tried}: {level} at best{close}; {lost}{beyond}"
+    surely = " for certain" if is_close else ""
+    reason = f"{aim_text(trials)} is met{surely} with no {tried}: {level} at best{close}; {lost}{beyond}"
     return _result(trials, None, (), False, reason, achieved)
 
 

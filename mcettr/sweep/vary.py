@@ -19,7 +19,7 @@ from mcettr.scenario.sections import required
 from mcettr.sweep.spaced import end_quantities, in_unit
 from mcettr.units import Quantity, UnitError, format_duration, read_quantity, shown, split_number
 
-INTERVAL = "checkpoint.interval"
+INTERVAL, LOCAL_INTERVAL = "checkpoint.interval", "checkpoint.local.interval"
 _DURATION_S = (1e-3, 86_400.0)
 _INTERVAL_S = (1.0, 30.0 * 86_400.0)
 _MOST_GPUS = 2.0**20
@@ -71,7 +71,9 @@ class Vary:
     unit : str
         The unit of the numbers, as in datasets ("s", "1 / 1000 node-days", "1").
     step : float
-        Values are whole multiples of this; 0 for real numbers.
+        Values are whole multiples of this; 0 for others.
+    parts_of : float
+        Values are whole parts of this; 0 for others.
     own : float or None
         The scenario's own number, where it has one in the range.
     """
@@ -83,11 +85,28 @@ class Vary:
     unit: str
     step: float = 0.0
     own: float | None = None
+    parts_of: float = 0.0
 
     @property
     def wants_least(self) -> bool:
         """Whether the least value that meets a target is the answer: of spares, GPUs, bandwidths; else the most."""
         return any(fnmatchcase(self.path, pattern) for pattern in _LEAST)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether values are so few that an answer is one of them, found by counting: whole numbers, parts of a time.
+
+        GPUs are none: they come in nodes, and there are many of those.
+        """
+        return self.step == 1.0 or self.parts_of > 0.0 or (self.step > 0.0 and self.unit == "s")
+
+    def count(self, value: float) -> int:
+        """Return which value it is: how many steps it has, or (less than 0) how many parts there are."""
+        return -round(self.parts_of / value) if self.parts_of else round(value / self.step)
+
+    def at_count(self, count: int) -> float:
+        """Return the value that has a count."""
+        return float(f"{self.parts_of / -count if self.parts_of else count * self.step:.12g}")
 
     def logs(self, values: Array) -> Array:
         """Return the logs on which a search works; for numbers from 0 on those of one more."""
@@ -114,18 +133,45 @@ class Vary:
             raise error.inside("vary") from None
 
     def allowed(self, numbers: Array) -> Array:
-        """Return the numbers in the range, rounded to 12 digits or to whole steps, sorted and each once."""
+        """Return the numbers in the range, rounded to 12 digits, steps or parts, sorted and each once."""
         low, high = self.low, self.high
+        if self.parts_of:
+            least, most = _inside(self.parts_of / high, self.parts_of / low)
+            parts = np.clip(np.round(self.parts_of / np.clip(numbers, low, high)), max(least, 1), most)
+            return np.unique([self.at_count(-int(n)) for n in parts])
         if self.step:
-            low, high = math.ceil(low / self.step - 1e-9) * self.step, math.floor(high / self.step + 1e-9) * self.step
+            low, high = (end * self.step for end in _inside(low / self.step, high / self.step))
             numbers = np.round(numbers / self.step) * self.step
         return np.unique(np.clip([float(f"{x:.12g}") for x in numbers], low, high))
+
+    def rounded_in(self, low: float, high: float) -> tuple[float, float]:
+        """Return the least and the greatest allowed value from one to another."""
+        if self.parts_of:
+            least, most = _inside(self.parts_of / high, self.parts_of / low)
+            return self.at_count(-most), self.at_count(-least)
+        if self.step:
+            least, most = _inside(low / self.step, high / self.step)
+            return self.at_count(least), self.at_count(most)
+        return low, high
 
     def text(self, number: float) -> str:
         """Return a number of the field for people."""
         if self.unit == "s":
-            return format_duration(number)
+            text = format_duration(number)
+            if not self.is_counted or _is(text, number):
+                return text
+            return f"{text} ({format_duration(self.parts_of)} / {-self.count(number)})" if self.parts_of else text
         return str(in_unit(number, self.suffix, 7 if self.step else 4))
+
+
+def _inside(low: float, high: float) -> tuple[int, int]:
+    """Return the least and the greatest whole number in a range, as far as roundings let it reach."""
+    return math.ceil(low * (1.0 - 1e-12)), math.floor(high * (1.0 + 1e-12))
+
+
+def _is(text: str, number: float) -> bool:
+    """Return whether a text says a duration exactly enough for it to be a whole part of another."""
+    return math.isclose(float(read_quantity(text).si), number, rel_tol=1e-10)
 
 
 def read_vary(scenario: Scenario, vary: str) -> Vary:
@@ -155,7 +201,7 @@ def _ranged(scenario: Scenario, path: str, span: str | None) -> Vary:
     if path in _WHOLE_FROM:
         return _whole(scenario, path, span)
     if span is None:
-        return _valid(scenario, _default(scenario, path))
+        return _valid(scenario, _fitting(scenario, _default(scenario, path)))
     ends = [end.strip() for end in span.split(":")]
     if len(ends) != 2 or not all(ends):
         raise ScenarioError(f"vary: {path}: expected LOW:HIGH, found {span!r}; write it like '{path}=1 s:10 min'")
@@ -163,9 +209,32 @@ def _ranged(scenario: Scenario, path: str, span: str | None) -> Vary:
         first, last = end_quantities(ends[0], ends[1], lowest_is_positive=True)
     except ScenarioError as error:
         raise ScenarioError(f"vary: {path}: {error}") from None
-    found = _field(scenario, path, first, split_number(ends[0])[1], float(first.number), float(last.si / first.factor))
+    suffix, low, high = split_number(ends[0])[1], float(first.number), float(last.si / first.factor)
+    found = _fitting(scenario, _field(scenario, path, first, suffix, low, high))
     found.grid(scenario, found.allowed(np.array([found.low, found.high])))
     return found
+
+
+def _fitting(scenario: Scenario, vary: Vary) -> Vary:
+    """Return the field with the values that fit the others: a main interval is a multiple of the local one."""
+    save = scenario.spec.checkpoint
+    main_s, local = (math.inf, None) if save is None else (float(save.interval.value_s), save.local)
+    if local is None or vary.path not in (INTERVAL, LOCAL_INTERVAL):
+        return vary
+    if vary.path == INTERVAL:
+        step_s = float(local.interval)
+        fitting, least, most = replace(vary, step=step_s), vary.low / step_s, vary.high / step_s
+        what = f"a multiple of {LOCAL_INTERVAL} ({format_duration(step_s)})"
+    elif math.isfinite(main_s):
+        fitting, least, most = replace(vary, parts_of=main_s), main_s / vary.high, main_s / vary.low
+        what = f"a whole part of {INTERVAL} ({format_duration(main_s)})"
+    else:
+        return vary
+    low, high = _inside(least, most)
+    if max(low, 1) > high:
+        found = f"found {format_duration(vary.low)} to {format_duration(vary.high)}"
+        raise ScenarioError(f"vary: {vary.path}: expected a range that holds {what}, {found}; widen it")
+    return fitting
 
 
 def _check_section(scenario: Scenario, path: str) -> None:

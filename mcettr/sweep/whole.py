@@ -1,4 +1,4 @@
-"""Where a target begins or ceases to be met, of a field that takes whole numbers: exactly there."""
+"""Where a target begins or ceases to be met, of a field whose values can be counted: exactly there."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Ends = tuple[int, int, int, int]
 
 
 def whole_crossing(trials: Trials, ends: Ends, rises: bool, grown: Callable[[float], bool]) -> SolvedValue | None:
-    """Return the first number that meets the target if the metric rises, else the last one; None where none does.
+    """Return the first value that meets the target if the metric rises, else the last one; None where none does.
 
-    Its interval holds the numbers that simulation leaves: where it rises, from `low` on the upper end of the metric's
+    Its interval holds the values that simulation leaves: where it rises, from `low` on the upper end of the metric's
     own interval meets the target, from `high` on the lower end does; and the other way round.
 
     Parameters
@@ -25,31 +25,36 @@ def whole_crossing(trials: Trials, ends: Ends, rises: bool, grown: Callable[[flo
     trials : Trials
         Runs the points, all on the same draws.
     ends : tuple of int
-        Numbers between which the target begins or ceases to be met, and the lowest and highest of the range.
+        Counts of the values between which the target begins or ceases to be met, and the least and greatest of the
+        range.
     rises : bool
         Whether the metric rises there.
     grown : callable
         Is given the largest standard error of ettr, sets more timelines if it is too large, and returns whether it did.
     """
     left, right, lowest, highest = ends
-    found = None
+    found, vary = None, trials.vary
     for _ in range(_MOST_ROUNDS):
         known: dict[int, tuple[float, float]] = {}
         found = _found(trials, (left, right, lowest, highest), 1 if rises else -1, known)
         error = max(point.ettr_se for point in trials.points[-len(known) :])
         if found is None or not grown(error):
             break
-        left = right = int(found.estimate)
-    return found
+        left = right = found[0]
+    if found is None:
+        return None
+    value, low, high = (vary.at_count(count) for count in found)
+    return SolvedValue(value, low, high, vary.unit)
 
 
-def _found(trials: Trials, ends: Ends, sign: int, known: dict[int, tuple[float, float]]) -> SolvedValue | None:
+def _found(trials: Trials, ends: Ends, sign: int, known: dict[int, tuple[float, float]]) -> tuple[int, int, int] | None:
+    """Return the count of the value, and of the ends of its interval."""
     left, right, lowest, highest = ends if sign > 0 else (-ends[1], -ends[0], -ends[3], -ends[2])
 
     def meets(number: int, errors: float = 0.0) -> bool:
-        """Of numbers with their sign changed where the metric falls: it then rises with them."""
+        """Of counts with their sign changed where the metric falls: it then rises with them."""
         if number not in known:
-            look = trials.look(np.array([float(sign * number)]))
+            look = trials.look(np.array([trials.vary.at_count(sign * number)]))
             known[number] = float(look.metric[0]), float(look.error[0])
         return known[number][0] + errors * known[number][1] >= trials.target.goal
 
@@ -60,8 +65,8 @@ def _found(trials: Trials, ends: Ends, sign: int, known: dict[int, tuple[float, 
     first = smallest(lambda number: meets(number, NORMAL_95), value, lowest, highest)
     last = smallest(lambda number: meets(number, -NORMAL_95), value, lowest, highest)
     near, far = value if first is None else first, highest if last is None else last
-    low, high = sorted((float(sign * near), float(sign * far)))
-    return SolvedValue(float(sign * value), low, high, trials.vary.unit)
+    low, high = sorted((sign * near, sign * far))
+    return sign * value, low, high
 
 
 def smallest(meets: Callable[[int], bool], start: int, low: int, high: int) -> int | None:
