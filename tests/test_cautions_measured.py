@@ -170,6 +170,8 @@ def test_numbers_of_a_run_are_those_of_its_result(name: str, code: str, dimensio
     assert few.measured is not None
     assert abs(few.measured.value - notice.measured.value) < 2.0 * np.hypot(_half(few.measured), _half(notice.measured))
     if name == "retention_one_kept":
+        assert notice.path == "failures.sdc.detection"
+        assert notice.endswith("(512 timelines simulated); find the corruption sooner, or keep more checkpoints")
         (clean,) = (line for line in told if getattr(line, "code", "") == "no-clean-checkpoint")
         assert clean.measured is not None  # type: ignore[attr-defined]
         assert clean.measured.low < 0.4 < clean.measured.high  # type: ignore[attr-defined]

@@ -215,6 +215,8 @@ def _much_lost(see: _Seen, activity: str, loss: _Loss) -> Iterator[Problem]:
     if not bad.any():
         return
     row = see.blamed(int(np.argmax(bad)), index)
+    if activity == "rework" and any(cause.name == row and cause.kind == "silent" for cause in see.params.causes):
+        loss = _late_finds(see.params, loss)
     causes = [cause.name for cause in see.params.causes]
     path = loss.path if "{cause}" not in loss.path or row in causes else see.path(row, activity)
 
@@ -227,6 +229,13 @@ def _much_lost(see: _Seen, activity: str, loss: _Loss) -> Iterator[Problem]:
 
     code = f"much-{activity.replace('_', '-')}"
     yield from see.problem(code, path.format(cause=row), bad, share, say)
+
+
+def _late_finds(params: Params, loss: _Loss) -> _Loss:
+    """Return what to say of rework after corruption: what was computed from the strike on is lost, saved or not."""
+    kept = params.checkpoint.retention
+    more = ", or keep more checkpoints" if kept is not None and bool(np.any(np.isfinite(kept.keep))) else ""
+    return loss._replace(path="failures.{cause}.detection", advice=f"find the corruption sooner{more}")
 
 
 def _corruption(see: _Seen) -> Iterator[Problem]:

@@ -36,10 +36,15 @@ def _simulated(derived: Derived, width: int) -> str:
     """Return what the pilot measured, with how much it is worth."""
     found = derived.simulated
     n = int(found.n_timelines[0])
-    part = "" if found.until_s is None else f"the first {duration(found.until_s)} of "
+    name, part, later = "ETTR", "", ""
+    if found.until_s is not None:
+        name, part = "ETTR of that part", f"the first {duration(found.until_s)} of "
+        later = " What adds up later, such as nodes in repair or corrupt checkpoints, is not in it."
     why = f" No closed form is exact for it: {derived.reason}." if derived.reason else ""
-    title = paragraph(f"Simulated: {part}{n} timelines.{why} `mcettr run` gives all metrics, more precisely.", width)
-    rows = [["ETTR", *_with_interval(found.ettr.at(0))]]
+    title = paragraph(
+        f"Simulated: {part}{n} timelines.{why} `mcettr run` gives all metrics, more precisely.{later}", width
+    )
+    rows = [[name, *_with_interval(found.ettr.at(0))]]
     for index, name in enumerate(ACTIVITIES):
         if name != "productive" and found.time_fraction.value[0, index] > 0:
             rows.append([f"  lost to {name}", *_with_interval(found.time_fraction.at(0, index))])
