@@ -97,9 +97,12 @@ def find_crossing(
         step = float(np.clip(abs((goal - fit.level) / (slope or 1e-9)), max(half, 3.0 * step), _LONGEST_STEP))
         centre += up * step
     pair = seen.around(goal, centre)
-    return (
-        None if pair is None else _crossing(pair.root(goal), pair.slope, pair.error, 0.5 * abs(pair.slope) * pair.width)
-    )
+    if pair is None:
+        return None
+    if abs(pair.y[1] - pair.y[0]) > _STEEP * max(span, pair.error):  # a jump: the side on which the goal is reached
+        met = pair.x[1] if pair.slope > 0 else pair.x[0]
+        return Crossing(met, pair.x[0], pair.x[1], pair.slope, pair.error)
+    return _crossing(pair.root(goal), pair.slope, pair.error, 0.5 * abs(pair.slope) * pair.width)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from the scenario's own values outwards they are run again, longer, only where t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -123,8 +123,8 @@ def _deeper(trials: Trials, look: Look, values: Array, side: int, goes_on: GoesO
 def turns(look: Look, goal: float, with_doubtful: bool = False) -> list[Turn]:
     """Return where the goal lies between neighbouring points of which it is clear on which side they are.
 
-    Points within their error of the goal count at the ends of the look, where no clear one lies beyond; with
-    `with_doubtful` also between clear points on one side, where the farthest of them lies on the other side.
+    Points within their error of the goal count at the ends of the look, where no clear one lies beyond, the farthest
+    of them; with `with_doubtful` also between clear points on one side, and it is the farthest on the other side.
     """
     sides = look.sides(goal, CLEAR)
     clear = [int(i) for i in np.flatnonzero(sides)]
@@ -132,9 +132,11 @@ def turns(look: Look, goal: float, with_doubtful: bool = False) -> list[Turn]:
     first, last = (clear[0], clear[-1]) if clear else (look.values.size, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
         away = np.nan_to_num(np.abs(look.metric - goal) / look.error)
-    runs = [range(first), range(max(last + 1, first), look.values.size)]
-    if with_doubtful:
+    runs: list[Sequence[int]] = [range(first), range(max(last + 1, first), look.values.size)]
+    if with_doubtful and clear:
         runs += [range(i + 1, j) for i, j in pairwise(clear) if signs[i] == signs[j]]
+        beside = [first, last, *(i for i, j in pairwise(clear) if signs[i] == signs[j])]
+        runs = [[i for i in run if signs[i] != signs[near]] for run, near in zip(runs, beside, strict=True)]
     marked = sorted({*clear, *(max(run, key=lambda i: float(away[i])) for run in runs if run)})
     if not clear and look.values.size > 1:
         marked = sorted({0, look.values.size - 1, int(np.argmax(look.metric)), int(np.argmin(look.metric))})

@@ -27,6 +27,8 @@ _WHOLE_FROM = {
     "recovery.spares.count": 0,
     "checkpoint.keep": 1,
     "checkpoint.local.survives_node_losses": 0,
+    "failures.*.nodes_lost": 0,
+    "failures.*.over_eviction": 0,
 }
 """Whole numbers whose default range does not hang on the scenario's own number, and the least value of each."""
 _LEAST = (
@@ -198,8 +200,9 @@ def read_vary(scenario: Scenario, vary: str) -> Vary:
 
 def _ranged(scenario: Scenario, path: str, span: str | None) -> Vary:
     """Return the field with the range that the user gives, or with the default one."""
-    if path in _WHOLE_FROM:
-        return _whole(scenario, path, span)
+    least = next((number for pattern, number in _WHOLE_FROM.items() if fnmatchcase(path, pattern)), None)
+    if least is not None:
+        return _whole(scenario, path, span, least)
     if span is None:
         return _valid(scenario, _fitting(scenario, _default(scenario, path)))
     ends = [end.strip() for end in span.split(":")]
@@ -249,11 +252,12 @@ def _check_section(scenario: Scenario, path: str) -> None:
             raise ScenarioError(f"vary: {path}: {message}")
 
 
-def _whole(scenario: Scenario, path: str, span: str | None) -> Vary:
+def _whole(scenario: Scenario, path: str, span: str | None, least: int) -> Vary:
     """Return a whole number with its range."""
-    least, spec = _WHOLE_FROM[path], scenario.spec.job
+    spec = scenario.spec.job
     if span is None:
-        ends = [least, max(_MOST, math.ceil(float(spec.gpus) / float(spec.gpus_per_node)))]
+        n_nodes = math.ceil(float(spec.gpus) / float(spec.gpus_per_node))
+        ends = [least, n_nodes if path.startswith("failures.") else max(_MOST, n_nodes)]
     else:
         parts = [part.strip() for part in span.split(":")]
         ends = [int(part) for part in parts if part.isdecimal()]
