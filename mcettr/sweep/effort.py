@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -60,16 +60,26 @@ def read_deadlines(deadlines: Sequence[str]) -> Deadlines:
     return Deadlines(tuple(seconds), tuple(str(given) for given in deadlines))
 
 
-def check_deadlines(grid: Grid, deadlines: Deadlines) -> None:
-    """Refuse dates that some cell cannot answer: without work, or beyond its horizon."""
+def for_deadlines(grid: Grid, deadlines: Deadlines) -> Grid:
+    """Return cells that are simulated until the last date at least, where the user gave no horizon.
+
+    Raises
+    ------
+    ScenarioError
+        Some cell cannot answer: it has no work, or a horizon before that.
+    """
     from mcettr.model.checks import check
 
     if not deadlines.seconds:
-        return
+        return grid
+    if not grid.params.horizon_given:
+        horizon_s = np.maximum(grid.params.horizon_s, max(deadlines.seconds))[()]
+        grid = replace(grid, params=replace(grid.params, horizon_s=horizon_s))
     for problem in check(grid.params, deadlines.seconds):
         if problem.level == "error":
             cell = "" if problem.cells is None or not grid.axes else f" (cell {first_cell(grid, problem.cells)})"
             raise ScenarioError(Mistake(f"{problem.message}{cell}", problem.path))
+    return grid
 
 
 def first_cell(grid: Grid, cells: Any) -> str:

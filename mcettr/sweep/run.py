@@ -20,9 +20,9 @@ from mcettr.sweep.effort import (
     Engine,
     as_scenario,
     check_calls,
-    check_deadlines,
     checked_effort,
     first_cell,
+    for_deadlines,
     read_deadlines,
 )
 from mcettr.sweep.measured import run_notices
@@ -184,8 +184,7 @@ class Job:
 
 def prepared(scenario: Scenario, axes: Mapping[str, Sequence[object]], deadlines: Deadlines) -> Job:
     """Return a checked job, before anything heavy is loaded."""
-    grid = compile_grid(scenario, axes)
-    check_deadlines(grid, deadlines)
+    grid = for_deadlines(compile_grid(scenario, axes), deadlines)
     return Job(scenario, grid, deadlines)
 
 

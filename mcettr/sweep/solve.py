@@ -23,9 +23,9 @@ from mcettr.sweep.effort import (
     Engine,
     as_scenario,
     check_calls,
-    check_deadlines,
     check_effort,
     checked_effort,
+    for_deadlines,
 )
 from mcettr.sweep.look import Look, Point
 from mcettr.sweep.notes import Notes, scenario_warnings, tell
@@ -127,8 +127,7 @@ def solve(
 def _foreseen(job: Scenario, field: Vary, aim: Target, confidence: float | None) -> tuple[Array, bool]:
     """Return values worth a look according to closed forms, and whether rates are uncertain."""
     values = field.spread(_FORESEEN_POINTS)
-    grid = field.grid(job, values)
-    check_deadlines(grid, aim.deadlines)
+    grid = for_deadlines(field.grid(job, values), aim.deadlines)
     check_confidence(confidence, grid.params)
     params = grid.params if confidence is None else at_confidence(grid.params, confidence)
     metric = np.broadcast_to(aim.foreseen(params), values.shape)

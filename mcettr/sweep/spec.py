@@ -17,7 +17,7 @@ from mcettr.scenario.load import is_file_name, load_at
 from mcettr.scenario.mistakes import mistake_at
 from mcettr.scenario.place import Document, Position
 from mcettr.scenario.values import read_version
-from mcettr.sweep.effort import Deadlines, check_deadlines, check_effort, read_deadlines
+from mcettr.sweep.effort import Deadlines, check_effort, for_deadlines, read_deadlines
 from mcettr.sweep.spaced import axis_values
 from mcettr.units import shown
 
@@ -239,5 +239,5 @@ class _Reading:
         with self.at("deadlines"):
             deadlines = read_deadlines(self.document.tree.get("deadlines", []))
             if grid is not None:
-                check_deadlines(grid, deadlines)
+                for_deadlines(grid, deadlines)
         return deadlines

@@ -15,6 +15,7 @@ from mcettr.model.params import Params
 from mcettr.scenario import Scenario
 from mcettr.sweep import interval
 from mcettr.sweep.confidence import at_confidence
+from mcettr.sweep.effort import for_deadlines
 from mcettr.sweep.look import FEW_CAPPED, Look, Point
 from mcettr.sweep.target import Target
 from mcettr.sweep.vary import Vary
@@ -144,7 +145,7 @@ class Trials:
         Where the best interval has to be simulated, a far look searches it roughly; near looks start from what is known
         at values around.
         """
-        grid = self.vary.grid(self.scenario, values)
+        grid = for_deadlines(self.vary.grid(self.scenario, values), self.target.deadlines)
         if not (grid.auto_interval and interval.needs_search(grid.params)):
             return grid.params
         effort = replace(self.effort, most_attempts=_INTERVAL_ATTEMPTS, short_blocks=True)
