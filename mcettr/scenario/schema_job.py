@@ -41,7 +41,7 @@ class JobSpec(Section):
     horizon: LongDuration | None = Field(
         None,
         description="wall-clock time at which the job ends, done or not; without it a timeline is cut at 1,000"
-        " times the work",
+        " times the work, or at the last deadline",
         examples=["60 d"],
     )
     resumes: Flag = Field(False, description="a checkpoint exists at the start, and is read", examples=["true"])

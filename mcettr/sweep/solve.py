@@ -338,13 +338,12 @@ def _one_sided(trials: Trials, look: Look, cut: tuple[bool, bool]) -> SolveResul
     if not look.usable.any():
         reason = f"{vary.path}: a timeline has too many failures to simulate at every value tried; {LESS_WORK}"
         return _result(trials, None, (), False, reason, look.points[int(np.argmax(look.metric))])
-    whole = [point.capped == 0.0 for point in look.points]
-    most = max((point.timelines for point in look.points if point.capped == 0.0), default=0)
-    exact = look.some([point.timelines >= most and point.capped <= min(whole) for point in look.points])
     met = bool(np.median(look.metric) >= aim.goal)
-    value = float(exact.values[int(np.argmin(exact.metric) if met else np.argmax(exact.metric))])
+    value = float(look.values[_best(trials, look)])
     achieved = trials.alone(value, CHECK_TIMELINES)
     level = f"{level_of(achieved, aim):.4g} at {vary.text(value)}"
+    if achieved.capped:
+        level += f" (up to the cap on failures, which {achieved.capped:.2g} of the timelines reach)"
     is_close = is_near(achieved, aim)
     close = ", within its error of the target (more timelines decide)" if is_close else ""
     tried = f"{vary.path} that was simulated, {span_text(trials)}"
