@@ -163,7 +163,7 @@ class Vary:
             if not self.is_counted or _is(text, number):
                 return text
             return f"{text} ({format_duration(self.parts_of)} / {-self.count(number)})" if self.parts_of else text
-        return str(in_unit(number, self.suffix, 7 if self.step else 4))
+        return f"{number:,.0f}" if self.step else str(in_unit(number, self.suffix, 4))
 
 
 def _inside(low: float, high: float) -> tuple[int, int]:
