@@ -99,3 +99,14 @@ def test_a_reader_that_leaves_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(timeout=60) == 0
+
+
+def test_an_answer_loads_nothing_that_takes_long_and_is_not_needed() -> None:
+    words = ["solve", "rsc-1", *SHORT_JOB, "--vary", "checkpoint.write_time", "--target", "ettr=0.9", *SMALL]
+    code = (
+        f"import sys; from mcettr.cli import main; main({words!r})\n"
+        "slow = ('scipy.stats', 'scipy.optimize', 'xarray', 'pandas', 'h5netcdf', 'xlsxwriter', 'numba')\n"
+        "print(*(name for name in slow if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == ""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mcettr
-from mcettr.engine.rare import FEW_TIMELINES, few_beyond
+from mcettr.engine.rare import FEW_TIMELINES, binomial_quantile, few_beyond
 from mcettr.report.objects import plain, run_object
 from mcettr.report.run_text import run_text
 from tests.repeated import Z95
@@ -105,3 +105,13 @@ def test_waits_for_spares_that_nearly_never_happen_are_a_bound() -> None:
     assert np.isnan(found.spare_wait_probability_se)
     assert 0.0 <= float(found.spare_wait_probability_low) < float(found.spare_wait_probability_high) < 0.2
     assert "< " in next(line for line in run_text(found).splitlines() if "find no spare" in line)
+
+
+def test_the_binomial_quantile_is_that_of_scipy() -> None:
+    from scipy import stats
+
+    n = np.array([1, 2, 3, 17, 64, 1000, 4096, 1_048_576], np.float64)[:, None, None]
+    p = np.array([1e-6, 0.001, 0.01, 0.05, 0.3, 0.5, 0.9, 0.999])[:, None]
+    for share in (0.025, 0.5, 0.975):
+        wanted = stats.binom.ppf(share, n, p)
+        np.testing.assert_array_equal(binomial_quantile(share, n, p), wanted)

@@ -8,10 +8,11 @@ is not rare, however few they are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from mcettr.engine.tallies import Tally
 from mcettr.engine.unseen import Foreseen
@@ -121,5 +122,26 @@ def quantile_levels(n: Array, levels: tuple[float, ...]) -> tuple[Array, Array]:
     The order statistics that a binomial count of timelines below the true quantile gives (Thompson 1936).
     """
     n = n[:, None]
-    below, above = stats.binom.ppf(0.025, n, levels) / n, (stats.binom.ppf(0.975, n, levels) + 1.0) / n
+    below, above = binomial_quantile(0.025, n, levels) / n, (binomial_quantile(0.975, n, levels) + 1.0) / n
     return np.where(below > 0, below, np.nan), np.where(above <= 1.0, above, np.nan)
+
+
+def binomial_quantile(share: float, n: Any, probability: Any) -> Array:
+    """Return the least count whose cumulative binomial probability reaches a share.
+
+    That of `scipy.stats`, which takes as long to import as a small run takes.
+
+    Parameters
+    ----------
+    share : float
+        In (0, 1).
+    n, probability : array_like
+        Draws, and the chance of each, in (0, 1); they broadcast.
+
+    >>> binomial_quantile(0.5, 10, [0.2, 0.5]).tolist()
+    [2.0, 5.0]
+    """
+    count = np.ceil(special.bdtrik(share, n, probability))
+    one_less = np.maximum(count - 1.0, 0.0)
+    reached = special.bdtr(one_less, np.asarray(n).astype(np.int64), probability) >= share
+    return np.asarray(np.where(reached, one_less, count))
