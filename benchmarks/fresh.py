@@ -22,8 +22,15 @@ class Fresh:
     stdout: str
 
 
-def run_python(*arguments: str) -> Fresh:
-    """Run this Python in a new process from the repository's root, without JAX's cache of compiled programs.
+def run_python(*arguments: str, programs: str = "off") -> Fresh:
+    """Run this Python in a new process from the repository's root.
+
+    Parameters
+    ----------
+    arguments : str
+        Of Python.
+    programs : str
+        Folder in which compiled programs are kept; without it each process compiles all it runs.
 
     >>> run_python("-c", "print(6 * 7)").stdout
     '42\\n'
@@ -34,6 +41,7 @@ def run_python(*arguments: str) -> Fresh:
         The process failed.
     """
     environment = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
+    environment["MCETTR_CACHE"] = programs
     start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False

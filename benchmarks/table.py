@@ -20,7 +20,11 @@ BEGIN, END = "<!-- benchmarks:begin -->", "<!-- benchmarks:end -->"
 SHORT_BEGIN, SHORT_END = "<!-- benchmarks-short:begin -->", "<!-- benchmarks-short:end -->"
 _ORDER = ("v1_22", "surface", "cold", "physics", "gpu_check")
 _SHORT = (
-    ("cold", "the answer for 12,288 GPUs above in {cold, the 12k-GPU answer}, all included; `check` in {cold, check}"),
+    (
+        "cold",
+        "the answer for 12,288 GPUs above in {cold, the 12k-GPU answer}, all included, and in {again, the 12k-GPU"
+        " answer} from the second time on; `check` in {cold, check}",
+    ),
     ("cold", "65,536 timelines of `rsc-1` in {cold, run rsc-1}, of `llama3-405b` in {cold, run llama3-405b}"),
     ("surface", "a surface of 8,000 cells to a standard error of 0.001 in {surface to 0.001, whole command}"),
     ("v1_22", "{V1.22, mcettr / numba} the rate of the same model in Numba, {V1.22, mcettr / simpy} that in SimPy"),
