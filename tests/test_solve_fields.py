@@ -259,6 +259,24 @@ def at_value(base: dict[str, Any], path: str, value: Any, number: float | None =
     return mcettr.load(base).replace({path: f"{value.estimate if number is None else number!r} {unit}".strip()})
 
 
+NO_DEFAULT_RANGE = ("job.gpus_per_node", "failures.node.uncertainty.cv")
+"""Fields that the jobs leave to their default, from which no range can start."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [path for path in FIELDS if path not in NO_DEFAULT_RANGE])
+def test_without_a_range_no_simulated_point_contradicts_what_is_said(path: str) -> None:
+    base = FIELDS[path].base
+    for target in (0.3, 0.5, 0.9, 0.97):
+        found = mcettr.solve(base, vary=path, target={"ettr": target}, timelines=256)
+        if found.value is not None:
+            assert found.achieved.ettr > target - 4.0 * found.achieved.ettr_se - 0.003, (target, found)
+            continue
+        for point in found.table:
+            if abs(point.ettr - target) > 4.0 * point.ettr_se + 0.003:
+                assert (point.ettr > target) == found.feasible, (target, found, point)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", [
     "recovery.spares.repair", "maintenance.duration", "failures.eviction.notice", "failures.eviction.min_lease",
